@@ -10,6 +10,7 @@
 #include "app/option_set.hpp"
 #include "base/error.hpp"
 #include "config/config.hpp"
+#include "config/kernel_ports.hpp"
 
 namespace spead::app {
 
@@ -17,6 +18,7 @@ namespace {
 
 using runtime::Plan;
 
+constexpr const char* kKernelDevice = "net_kernel0";
 constexpr const char* kLoopbackEndpoint = "239.10.10.10:7148";
 constexpr const char* kLoopbackDevice = "net_ring0";
 constexpr double kLoopbackSeconds = 5;
@@ -56,9 +58,10 @@ void add_duration(OptionSet& options, StreamWords& words, const std::string& def
 /// Adds options for sending; the same for send and loopback.
 void add_send_details(OptionSet& options, StreamWords& words) {
     add_keys(options, &words.send,
-             {"send.heap_size", "send.items", "send.heaps", "send.max_packet_size", "send.dst_mac",
-              "send.rate", "send.burst_size", "send.burst_rate_ratio", "send.pacer", "send.first_count",
-              "send.count_step", "send.addr_bits", "send.zero_copy", "send.udp_checksum", "send.impair"});
+             {"send.pattern", "send.senders", "send.first_time", "send.repeat_items", "send.heap_size",
+              "send.items", "send.heaps", "send.max_packet_size", "send.dst_mac", "send.rate",
+              "send.burst_size", "send.burst_rate_ratio", "send.pacer", "send.first_count", "send.count_step",
+              "send.addr_bits", "send.zero_copy", "send.udp_checksum", "send.impair"});
 }
 
 /// Returns one stream per endpoint argument, or one for all.
@@ -140,7 +143,8 @@ void add_port(CLI::App& app, StreamWords& words, std::string_view how_often) {
     OptionSet(app).key("port.vlan", &words.port);
 }
 
-void check(const Plan& plan, std::string_view port_option) {
+void check(Plan& plan, std::string_view port_option) {
+    config::add_kernel_ports(plan);
     config::validate(plan, [&](std::string_view path) { return option_of(path, port_option); });
 }
 
@@ -177,7 +181,10 @@ void add_recv_options(CLI::App& app, StreamWords& words) {
     add_max_heap_bytes(options, words);
     options.sink("--sink", words.receive.sink, std::string(key_of("receive.sink.kind").help));
     add_keys(options, &words.receive,
-             {"receive.sink.on_error", "receive.stop_on_stop_item", "receive.filter"});
+             {"receive.sink.on_error", "receive.stop_on_stop_item", "receive.filter", "receive.backend"});
+    words.receive.chunk.emplace();
+    add_keys(options, &words.receive,
+             {"receive.chunk.placement", "receive.chunk.chunks", "receive.chunk.window"});
     add_keys(options, &words.end, {"end.exit_on_stop", "end.heaps"});
     add_duration(options, words);
     add_receive_details(options, words);
@@ -239,13 +246,24 @@ void add_loopback_options(CLI::App& app, StreamWords& words) {
     options.key("receive.lcores", &words.receive, {.help = "; the last of several sends"});
 }
 
-runtime::Plan recv_plan(const StreamWords& words, const DefaultPort& default_port) {
-    need_endpoints(words, "recv");
+runtime::Plan recv_plan(const StreamWords& typed, const DefaultPort& default_port) {
+    need_endpoints(typed, "recv");
+    StreamWords words = typed;
+    if (std::optional<runtime::ChunkPlan>& chunk = words.receive.chunk; chunk && chunk->placement.empty()) {
+        if (*chunk != runtime::ChunkPlan{})
+            throw_usage(chunk->chunks != runtime::ChunkPlan{}.chunks ? "--chunks" : "--chunk-window",
+                        "chunks need to know where heaps go; give --placement TEXT");
+        chunk.reset();
+    }
     Plan plan;
     plan.memory = words.memory;
     plan.end = words.end;
     plan.receives = streams_of(words);
-    add_ports(plan, ports_of(words, default_port), words.addresses, words.port);
+    std::vector<std::string> ports = ports_of(words, default_port);
+    // The routes name the interface.
+    if (ports.empty() && words.receive.backend == runtime::Backend::kernel)
+        ports.emplace_back(kKernelDevice);
+    add_ports(plan, ports, words.addresses, words.port);
     if (plan.ports.size() > 1) {
         if (plan.ports.size() != plan.receives.size())
             throw_usage(
@@ -323,6 +341,9 @@ runtime::Plan loopback_plan(const StreamWords& typed) {
     words.receive.max_packet_size = std::max(words.send.max_packet_size, config::kReceivePacket.min);
     if (!words.receive_limit_given)
         words.receive.max_bytes = std::max(words.receive.max_bytes, config::largest_heap(words.send));
+    // The heaps of all senders of a pattern arrive together.
+    if (words.send.pattern != HeapPattern::none)
+        words.receive.max_live = std::max(words.receive.max_live, words.send.max_heaps);
     if (words.send.heaps < 0 && !words.duration_given)
         words.end.duration = kLoopbackSeconds;
     if (std::vector<unsigned>& lcores = words.receive.lcores; !lcores.empty()) {

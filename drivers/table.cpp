@@ -6,8 +6,9 @@
 namespace spead::drivers {
 
 std::span<const port::Driver* const> table() {
-    static const std::array drivers{&ring(), &pcap(),  &null(),        &memif(), &af_packet(), &af_xdp(),
-                                    &tap(),  &vhost(), &virtio_user(), &mlx5(),  &mlx4(),      &pci()};
+    static const std::array drivers{&ring(),      &pcap(),   &null(), &kernel(), &memif(),
+                                    &af_packet(), &af_xdp(), &tap(),  &vhost(),  &virtio_user(),
+                                    &mlx5(),      &mlx4(),   &pci()};
     return drivers;
 }
 

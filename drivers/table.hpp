@@ -12,6 +12,7 @@ namespace spead::drivers {
 const port::Driver& ring();
 const port::Driver& pcap();
 const port::Driver& null();
+const port::Driver& kernel();
 const port::Driver& memif();
 const port::Driver& af_packet();
 const port::Driver& af_xdp();

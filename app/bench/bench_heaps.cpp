@@ -33,7 +33,7 @@ BenchHeaps::BenchHeaps(const runtime::SendPlan& plan, send::Sender& sender, memo
       regions_(regions),
       memory_((std::size_t{plan.max_heaps} + 1) * slot_bytes(plan)),
       slots_(std::size_t{plan.max_heaps} + 1) {
-    regions_.add({memory_.base(), memory_.length(), true, -1});
+    regions_.add({memory_.base(), memory_.length(), memory::MemoryKind::host, -1});
     std::byte* at = memory_.base();
     for (Slot& slot : slots_) {
         slot.payload = {at, plan.heap_size};

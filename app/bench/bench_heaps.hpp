@@ -63,9 +63,7 @@ class BenchHeaps final : public runtime::HeapSource {
     void join() override {}
     bool done() const noexcept override;
     std::string failure() const override { return {}; }
-    std::vector<memory::Region> regions() const override {
-        return {{memory_.base(), memory_.length(), true, -1}};
-    }
+    std::vector<memory::Region> regions() const override { return {{memory_.base(), memory_.length()}}; }
 
   private:
     struct Slot {

@@ -11,6 +11,8 @@ namespace spead::app {
 
 namespace {
 
+constexpr config::Limits<std::uint64_t> kSet{4096, std::uint64_t{1} << 40};
+
 void add_sizes(OptionSet& options, BenchOptions& bench) {
     bench.payload_sizes = {64, 256, 1024, 1408, 4096, 8192};
     bench.heap_sizes = {0, std::uint64_t{64} << 10, std::uint64_t{4} << 20};
@@ -29,7 +31,6 @@ void add_measurement(OptionSet& options, BenchOptions& bench) {
 }  // namespace
 
 void add_assemble_options(CLI::App& app, BenchOptions& bench) {
-    constexpr config::Limits<std::uint64_t> kSet{4096, std::uint64_t{1} << 40};
     constexpr config::Limits<std::uint32_t> kMany{1, 65536};
     OptionSet options(app);
     add_sizes(options, bench);
@@ -37,8 +38,31 @@ void add_assemble_options(CLI::App& app, BenchOptions& bench) {
     bench.streams = {1};
     bench.live_heaps = {4};
     options.sizes("--set", bench.working_sets, kSet, "", "Bytes of heaps used in rotation: warm, cold");
+    options.sizes("--packet-set", bench.packet_sets, kSet, "",
+                  "Bytes of packets in rotation, with --heap-set");
+    options.sizes("--heap-set", bench.heap_sets, kSet, "", "Bytes of heaps in rotation, with --packet-set");
+    options.choice("--reuse", bench.reuse, kBenchReuse,
+                   "Which heap is given back next: the oldest or the last");
+    options.choice("--reader", bench.reader, kBenchReaders, "Which lcore reads each heap");
+    options.choice("--copy", bench.copy, config::kCopies, "Copies into the cache or past it");
+    options.choice("--like", bench.like, kBenchLikes, "Takes the shape of another program's benchmark");
     options.integers("--streams", bench.streams, kMany, "Streams that receive in turn");
     options.integers("--live-heaps", bench.live_heaps, kMany, "Heaps open at once, per stream");
+    options.flag("--lend", bench.lend, "Measure each combination again with heaps that refer to the packets");
+    add_measurement(options, bench);
+}
+
+void add_chunks_options(CLI::App& app, BenchOptions& bench) {
+    OptionSet options(app);
+    bench.patterns = "p1,p2,p3,p3b,p4";
+    bench.working_sets = {std::uint64_t{16} << 20, std::uint64_t{512} << 20};
+    options.choice("--way", bench.way, kBenchWays, "How the places of heaps are found");
+    options.text("--pattern", bench.patterns, "NAME,...", "Patterns of senders, as of send --pattern");
+    options.sizes("--set", bench.working_sets, kSet, "", "Bytes of packets and chunks in rotation");
+    bench.lcores = {1};
+    options.choice("--copy", bench.copy, config::kCopies, "Copies into the cache or past it");
+    options.integers("--lcores", bench.lcores, {1, 16},
+                     "Lcores that fill the same chunks; one is measured, too");
     add_measurement(options, bench);
 }
 
@@ -52,7 +76,25 @@ void add_transmit_options(CLI::App& app, BenchOptions& bench) {
     add_measurement(options, bench);
 }
 
+void take_shape(BenchOptions& bench) {
+    if (bench.like != BenchLike::spead2_mem)
+        return;
+    // Packets of 1472, 4160 and 8972 bytes less the SPEAD header, in 1 GiB; heaps of 4 MiB, each given back
+    // at once.
+    bench.payload_sizes = {1424, 4112, 8924};
+    bench.heap_sizes = {std::uint64_t{4} << 20};
+    bench.packet_sets = {std::uint64_t{1} << 30};
+    bench.heap_sets = {std::uint64_t{48} << 20};
+    bench.reuse = Reuse::lifo;
+    bench.streams = bench.live_heaps = {1};
+}
+
 void check_bench(const BenchOptions& bench) {
+    if (bench.packet_sets.empty() != bench.heap_sets.empty())
+        throw_usage(bench.packet_sets.empty() ? "--heap-set" : "--packet-set",
+                    "the sets of packets and heaps go together; give both, or --set");
+    if (bench.lend && bench.reader != Reader::none)
+        throw_usage("--lend", "lent heaps have no reader here; leave out --reader");
     for (const std::uint64_t heap : bench.heap_sizes)
         for (const std::uint32_t payload : bench.payload_sizes)
             if (heap != 0 && heap < payload)

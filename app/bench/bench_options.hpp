@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "app/bench/assemble_point.hpp"
+#include "config/names.hpp"
 #include "runtime/plan.hpp"
 
 namespace CLI {
@@ -14,16 +17,47 @@ class App;
 
 namespace spead::app {
 
-/// Holds the measurements of `bench assemble` and `bench transmit`: every combination of the lists.
+/// Says how `bench chunks` finds the places of heaps.
+enum class BenchWay : std::uint8_t {
+    direct,    ///< every packet tells
+    tracked,   ///< the first packet of a heap tells
+    callback,  ///< a user's function tells, for the heaps of a batch
+};
+inline constexpr std::array kBenchWays{config::Word{BenchWay::direct, "direct"},
+                                       config::Word{BenchWay::tracked, "tracked"},
+                                       config::Word{BenchWay::callback, "callback"}};
+
+inline constexpr std::array kBenchReuse{config::Word{Reuse::fifo, "fifo"}, config::Word{Reuse::lifo, "lifo"}};
+inline constexpr std::array kBenchReaders{config::Word{Reader::none, "none"},
+                                          config::Word{Reader::same, "same"},
+                                          config::Word{Reader::other, "other"}};
+
+/// Names a shape that other programs measure, too.
+enum class BenchLike : std::uint8_t { nothing, spead2_mem };
+inline constexpr std::array kBenchLikes{config::Word{BenchLike::nothing, "none"},
+                                        config::Word{BenchLike::spead2_mem, "spead2-mem"}};
+
+/// Holds the measurements of `bench assemble`, `chunks` and `transmit`: every combination of the lists.
 struct BenchOptions {
     std::vector<std::uint32_t> payload_sizes;  ///< SPEAD payload bytes per packet
     std::vector<std::uint64_t> heap_sizes;     ///< bytes; 0: one packet per heap
-    std::vector<std::uint64_t> working_sets;   ///< assemble: bytes of heaps cycled through (warm and cold)
-    std::vector<std::uint32_t> streams;        ///< assemble: number of streams fed in turn
-    std::vector<std::uint32_t> live_heaps;     ///< assemble: heaps open at once, per stream
-    double time = 1.0;                         ///< seconds measured per combination
-    std::uint32_t rounds = 5;  ///< alternations between the work and its limit; the median counts
-    std::string device;        ///< transmit: port to send into
+    std::vector<std::uint64_t>
+        working_sets;  ///< assemble, chunks: bytes of heaps cycled through (warm and cold)
+    std::vector<std::uint64_t> packet_sets;  ///< assemble: bytes of packets; empty: half of working_sets
+    std::vector<std::uint64_t> heap_sets;    ///< assemble: bytes of heaps; empty: the other half
+    Reuse reuse = Reuse::fifo;               ///< assemble
+    Reader reader = Reader::none;            ///< assemble
+    memory::CopySetting copy = memory::CopySetting::automatic;  ///< assemble, chunks
+    BenchLike like = BenchLike::nothing;                        ///< assemble
+    std::vector<std::uint32_t> streams;                         ///< assemble: number of streams fed in turn
+    std::vector<std::uint32_t> live_heaps;                      ///< assemble: heaps open at once, per stream
+    bool lend = false;                  ///< assemble: each combination again, with lent packets
+    std::string patterns;               ///< chunks: names with commas between
+    BenchWay way = BenchWay::direct;    ///< chunks
+    std::vector<std::uint32_t> lcores;  ///< chunks: how many fill the same chunks
+    double time = 1.0;                  ///< seconds measured per combination
+    std::uint32_t rounds = 5;           ///< alternations between the work and its limit; the median counts
+    std::string device;                 ///< transmit: port to send into
     runtime::ZeroCopySetting zero_copy = runtime::ZeroCopySetting::automatic;
     double rate = 0;  ///< transmit: bytes per second, 0: unlimited
     std::optional<unsigned> lcore;
@@ -32,7 +66,11 @@ struct BenchOptions {
 
 /// Sets the command's defaults and adds its options. `options` must outlive the parse.
 void add_assemble_options(CLI::App& app, BenchOptions& options);
+void add_chunks_options(CLI::App& app, BenchOptions& options);
 void add_transmit_options(CLI::App& app, BenchOptions& options);
+
+/// Fills in the shape that `like` names.
+void take_shape(BenchOptions& options);
 
 /// Throws UsageError for options that contradict each other.
 void check_bench(const BenchOptions& options);

@@ -14,6 +14,7 @@
 #include <rte_mbuf.h>
 
 #include "app/bench/bare_loop.hpp"
+#include "app/bench/median.hpp"
 #include "app/exit_status.hpp"
 #include "base/error.hpp"
 #include "base/tell.hpp"
@@ -55,12 +56,6 @@ struct Result {
     stats::SendCounters counters;
     bool exact = true;
 };
-
-double median(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
 
 /// Returns the packet size for packets with that payload. The item pointer of a heap's first packet takes 8
 /// bytes of it unless the heap is that one packet.
@@ -128,7 +123,7 @@ class Bench {
         port_ = port::Port::open(planned_port(options));
         registration_ = std::make_unique<port::RegionRegistration>(memory_.base(), memory_.length());
         registration_->map(*port_);
-        regions_.add({memory_.base(), memory_.length(), true, -1});
+        regions_.add({memory_.base(), memory_.length(), memory::MemoryKind::host, -1});
         port_->start();
         bare_ = std::make_unique<BareLoop>(port_->tx_queue(0), std::span(memory_.base(), memory_.length()));
         const auto& c = port_->capabilities();
@@ -171,10 +166,10 @@ class Bench {
         }
         Result r;
         r.point = point;
-        r.ns = median(ours);
+        r.ns = median_of(ours);
         if (bare_possible_) {
-            r.bare_ns = median(bare);
-            r.ratio = median(ratio);
+            r.bare_ns = median_of(bare);
+            r.ratio = median_of(ratio);
         }
         finish(sender);
         r.counters = sender.counters();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/bench/bench_assemble.hpp"
 
+#include "app/bench/bench_lcores.hpp"
 #include "app/bench/bench_options.hpp"
-#include "app/bench/one_lcore.hpp"
 #include "app/commands/common_options.hpp"
 #include "app/commands/table.hpp"
 
@@ -17,10 +17,14 @@ class BenchAssembleCommand final : public CommandWith<BenchOptions> {
         add_assemble_options(app, options_);
         add_common_options(app, common);
     }
-    void complete(Invocation&, const DefaultPort&) override { check_bench(options_); }
+    void complete(Invocation&, const DefaultPort&) override {
+        take_shape(options_);
+        check_bench(options_);
+    }
     int run(const Invocation& invocation) override {
-        const OneLcoreBench bench{bench_assemble_memory_mib(options_), {}, bench_assemble};
-        return run_on_one_lcore(bench, options_, invocation);
+        const LcoreBench bench{
+            bench_assemble_memory_mib(options_), bench_assemble_lcores(options_), {}, bench_assemble};
+        return run_on_lcores(bench, options_, invocation);
     }
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/bench/bench_transmit.hpp"
 
+#include "app/bench/bench_lcores.hpp"
 #include "app/bench/bench_options.hpp"
-#include "app/bench/one_lcore.hpp"
 #include "app/commands/common_options.hpp"
 #include "app/commands/table.hpp"
 
@@ -19,9 +19,9 @@ class BenchTransmitCommand final : public CommandWith<BenchOptions> {
     }
     void complete(Invocation&, const DefaultPort&) override { check_bench(options_); }
     int run(const Invocation& invocation) override {
-        const OneLcoreBench bench{bench_transmit_memory_mib(options_), bench_transmit_bus(options_),
-                                  bench_transmit};
-        return run_on_one_lcore(bench, options_, invocation);
+        const LcoreBench bench{bench_transmit_memory_mib(options_), 1, bench_transmit_bus(options_),
+                               bench_transmit};
+        return run_on_lcores(bench, options_, invocation);
     }
 };
 

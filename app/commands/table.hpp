@@ -21,6 +21,7 @@ CommandEntry selftest();
 CommandEntry top();
 CommandEntry attach();
 CommandEntry bench_assemble();
+CommandEntry bench_chunks();
 CommandEntry bench_transmit();
 CommandEntry bench_link();
 CommandEntry bench_latency();

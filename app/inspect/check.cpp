@@ -58,6 +58,8 @@ void check_planned(const port::Machine& machine, const runtime::Layout& layout, 
          {}});
     findings.push_back(check_governor(machine, cpus));
     findings.push_back(check_isolation(machine, cpus));
+    if (!plan.receives.empty())
+        findings.push_back(check_copies(machine, cpus));
     for (const port::PlannedPort& port : layout.ports)
         append(findings, check_port(machine, layout, plan, port, pauses));
     append(findings, check_membership(machine, layout, plan));

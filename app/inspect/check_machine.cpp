@@ -5,7 +5,6 @@
 #include <array>
 #include <linux/capability.h>
 #include <map>
-#include <sstream>
 #include <tuple>
 #include <vector>
 
@@ -14,30 +13,9 @@
 
 #include "base/endpoint.hpp"
 #include "base/units.hpp"
+#include "runtime/copy_limits.hpp"
 
 namespace spead::app {
-
-namespace {
-
-/// Parses "2,4-7" of the kernel's CPU lists.
-std::set<unsigned> cpus_in(const std::string& list) {
-    std::set<unsigned> cpus;
-    std::istringstream ranges(list);
-    for (std::string range; std::getline(ranges, range, ',');) {
-        std::istringstream words(range);
-        unsigned first = 0;
-        if (!(words >> first))
-            continue;
-        unsigned last = first;
-        if (words.peek() == '-')
-            words.ignore() >> last;
-        for (unsigned cpu = first; cpu <= last && last < 65536; cpu++)
-            cpus.insert(cpu);
-    }
-    return cpus;
-}
-
-}  // namespace
 
 Finding check_huge_pages(const port::Machine& machine, const runtime::EalMemory& need, bool must) {
     const runtime::HugeMemory have = runtime::huge_memory(machine);
@@ -79,12 +57,11 @@ Finding check_capabilities(const port::Machine& machine) {
                 "capabilities",
                 "CAP_NET_RAW, CAP_NET_ADMIN, CAP_IPC_LOCK, CAP_BPF, CAP_PERFMON",
                 {}};
-    return {
-        Verdict::warn, "capabilities",
-        fmt::format(
-            "without {} (the last two are net_af_xdp's); ring, pcap, null, memif and vhost-user need none",
-            fmt::join(missing, ", ")),
-        "setcap cap_net_raw,cap_net_admin,cap_ipc_lock,cap_bpf,cap_perfmon+ep $(command -v dpdk-spead)"};
+    return {Verdict::warn, "capabilities",
+            fmt::format("without {} (the last two are net_af_xdp's); ring, pcap, null, kernel, memif and "
+                        "vhost-user need none",
+                        fmt::join(missing, ", ")),
+            "setcap cap_net_raw,cap_net_admin,cap_ipc_lock,cap_bpf,cap_perfmon+ep $(command -v dpdk-spead)"};
 }
 
 Finding check_governor(const port::Machine& machine, const std::set<unsigned>& cpus) {
@@ -107,7 +84,7 @@ Finding check_governor(const port::Machine& machine, const std::set<unsigned>& c
 }
 
 Finding check_isolation(const port::Machine& machine, const std::set<unsigned>& cpus) {
-    const auto isolated = cpus_in(machine.files.text("/sys/devices/system/cpu/isolated").value_or(""));
+    const auto isolated = machine.files.cpus("/sys/devices/system/cpu/isolated");
     std::vector<unsigned> shared;
     std::ranges::copy_if(cpus, std::back_inserter(shared),
                          [&](unsigned cpu) { return !isolated.contains(cpu); });
@@ -119,6 +96,13 @@ Finding check_isolation(const port::Machine& machine, const std::set<unsigned>& 
                 "grubby --update-kernel=ALL --args=\"isolcpus={0} nohz_full={0} rcu_nocbs={0}\" (or the same "
                 "in GRUB_CMDLINE_LINUX, then update-grub), and reboot",
                 list)};
+}
+
+Finding check_copies(const port::Machine& machine, const std::set<unsigned>& cpus) {
+    return {Verdict::ok,
+            "copies",
+            runtime::describe_copies(machine.files, *cpus.begin(), {cpus.begin(), cpus.end()}),
+            {}};
 }
 
 Findings check_membership(const port::Machine& machine, const runtime::Layout& layout,

@@ -26,6 +26,9 @@ Finding check_governor(const port::Machine& machine, const std::set<unsigned>& c
 /// Checks whether the kernel keeps other work off the workers' CPUs.
 Finding check_isolation(const port::Machine& machine, const std::set<unsigned>& cpus);
 
+/// Tries the copies of payload, for lcores on `cpus`, of which there is one at least.
+Finding check_copies(const port::Machine& machine, const std::set<unsigned>& cpus);
+
 /// Checks limits of group membership, for plans that join through the kernel.
 Findings check_membership(const port::Machine& machine, const runtime::Layout& layout,
                           const runtime::Plan& plan);

@@ -18,6 +18,7 @@
 #include "port/netdev.hpp"
 #include "port/port.hpp"
 #include "process/stop_signals.hpp"
+#include "runtime/copy_limits.hpp"
 #include "runtime/numa.hpp"
 #include "spead/eal_start.hpp"
 
@@ -40,11 +41,16 @@ Looked look(const std::string& name, const runtime::EalOptions& eal) {
     request.timestamps = request.send_on_time = port::UseDevice::if_it_can;
     request.name = name;
     request.device = name;
-    request.tx_queues = 1;
     // Without a need for large packets nothing outside the process is changed.
     request.max_rx_packet = request.max_tx_packet = 1000;
     try {
-        looked.planned = port::plan_ports({&request, 1}, drivers::table(), eal.devices).front();
+        // One queue, as ethdev takes no device without any.
+        looked.planned =
+            port::plan_ports({&request, 1}, drivers::table(), eal.devices, port::this_machine(),
+                             [](const port::Driver& driver, port::PortRequest& one) {
+                                 (driver.declared().receives_only ? one.rx_queues : one.tx_queues) = 1;
+                             })
+                .front();
         looked.facts.family = looked.planned.driver->name();
         looked.facts.device = looked.planned.device.devargs;
         looked.facts.kept = looked.planned.device.kept.names();
@@ -125,6 +131,12 @@ void open_all(std::vector<Looked>& ports, door::EalStart& eal) {
     }
 }
 
+/// Describes the copies of payload of a lone lcore, on the last CPU of this process.
+std::string copies() {
+    const unsigned cpu = runtime::allowed_cpus().back();
+    return runtime::describe_copies(port::this_machine().files, cpu, {cpu});
+}
+
 }  // namespace
 
 int info(const InfoOptions& options, const std::vector<std::string>& eal_words) {
@@ -142,12 +154,17 @@ int info(const InfoOptions& options, const std::vector<std::string>& eal_words) 
         auto list = nlohmann::ordered_json::array();
         for (const Looked& port : ports)
             list.push_back(port_document(port.facts));
-        tell(stdout, "{}\n", nlohmann::ordered_json{{"version", 1}, {"ports", list}}.dump(2));
+        nlohmann::ordered_json all{{"version", 1}, {"ports", list}};
+        if (options.ports.empty())
+            all["copies"] = copies();
+        tell(stdout, "{}\n", all.dump(2));
     } else {
         if (ports.empty())
             tell(stdout, "this machine has no Ethernet interface\n");
         for (const Looked& port : ports)
             tell(stdout, "{}{}", &port == &ports.front() ? "" : "\n", describe(port.facts));
+        if (options.ports.empty())
+            tell(stdout, "\ncopies of payload: {}\n", copies());
     }
     std::erase_if(ports, [](const Looked& port) { return port.facts.error.empty(); });
     if (options.ports.empty() || ports.empty())

@@ -21,6 +21,8 @@ std::string steering_of(const port::Capabilities& c) {
                                : "exact, by rte_flow, not isolated: the port receives all other packets, too";
         case port::Steering::xdp_map:
             return "exact, by an XDP program: all other packets stay with the kernel";
+        case port::Steering::sockets:
+            return "exact, by the kernel: each endpoint has a UDP socket";
         case port::Steering::software:
             break;
     }
@@ -34,6 +36,8 @@ std::string membership_of(const port::Capabilities& c) {
             return "by the kernel, which joins groups and answers queries";
         case port::Membership::own_host:
             return "by our own IGMP host; the kernel does not see the port";
+        case port::Membership::rules:
+            return "by the kernel, through the socket of each endpoint";
         case port::Membership::none:
             break;
     }
@@ -46,6 +50,8 @@ std::uint32_t payload_of(std::uint32_t frame) {
 }
 
 std::string zero_copy_of(const port::Capabilities& c) {
+    if (c.receives_only)
+        return "no: the port only receives";
     if (c.corrupts_chains)
         return fmt::format(
             "no: the driver of {} corrupts packets in several buffers, so heaps are copied; update DPDK",

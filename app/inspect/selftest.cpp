@@ -29,10 +29,13 @@ port::PlannedPort plan_port(const SelftestOptions& options, const runtime::EalOp
     request.device = options.port;
     request.rx_queues = 2;
     request.fewer_queues_do = true;
-    request.tx_queues = 1;
     request.interrupts = true;
     request.max_rx_packet = request.max_tx_packet = 1000;
-    return port::plan_ports({&request, 1}, drivers::table(), eal.devices).front();
+    return port::plan_ports({&request, 1}, drivers::table(), eal.devices, port::this_machine(),
+                            [](const port::Driver& driver, port::PortRequest& one) {
+                                one.tx_queues = driver.declared().receives_only ? 0 : 1;
+                            })
+        .front();
 }
 
 Endpoint destination_of(const SelftestOptions& options) {

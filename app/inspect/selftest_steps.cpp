@@ -70,6 +70,9 @@ std::uint16_t queues_of(const port::Port& port) {
 Findings try_rules(port::Port& port) {
     if (port.capabilities().steering == port::Steering::software)
         return {{Verdict::ok, "rules", "none: software steers, with one queue", {}}};
+    // Its rules are sockets, which would join the groups.
+    if (port.capabilities().steering == port::Steering::sockets)
+        return {{Verdict::ok, "rules", "none: the kernel steers, by sockets", {}}};
     const std::uint16_t queues = queues_of(port);
     Findings found;
     const auto shape = [&](const std::string& name, const port::Rule& r) {
@@ -256,6 +259,10 @@ std::uint64_t receive(const port::Port& port, std::uint64_t most) {
 }  // namespace
 
 Findings try_sending(port::Port& port, const Endpoint& destination) {
+    if (port.capabilities().receives_only) {
+        port.stop();
+        return {{Verdict::ok, "sending", "not tried: this port only receives", {}}};
+    }
     if (!port.capabilities().tx_multi_segment || !port.capabilities().tx_external_buffer) {
         port.stop();
         return {{Verdict::ok,

@@ -303,6 +303,9 @@ void show_memory(Context& context, const Call&) {
         streams.count("live heaps", s.heaps_live);
         streams.count("queued heaps", s.heaps_queued);
         streams.count("no_memory", s.packets[static_cast<std::size_t>(PacketOutcome::no_memory)]);
+        if (s.chunks.buffers != 0)
+            streams.number_if_any(
+                "chunks", fmt::format("{} x {}", s.chunks.buffers, human_size(s.chunks.buffer_bytes)));
     }
     if (!streams.empty())
         text += "\n" + streams.text();

@@ -26,9 +26,14 @@ std::size_t descriptors_for(const runtime::Plan& plan, const runtime::Layout& la
     constexpr std::size_t kProgram = 64;
     constexpr std::size_t kPort = 16;
     constexpr std::size_t kStreamOnLcore = 2;
+    constexpr std::size_t kChunks = 2;  // the ring's event, and the file that is written
     std::size_t n = kProgram + kPort * plan.ports.size() + 2 * layout.workers.size();
     for (const runtime::ReceivePlan& r : plan.receives)
-        n += kStreamOnLcore * layout.workers.size() + (r.capture ? r.capture->files.size() : 0) + 1;
+        n += kStreamOnLcore * layout.workers.size() + (r.capture ? r.capture->files.size() : 0) +
+             (r.chunk ? kChunks : 0) + 1;
+    // Where endpoints are steered by sockets, each has one.
+    for (const runtime::PortRule& r : layout.rules)
+        n += layout.ports[r.port].device.capabilities.steering == port::Steering::sockets ? 1 : 0;
     return n;
 }
 

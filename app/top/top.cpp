@@ -28,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 /// Limits the wait for a report; a process publishes five a second.
 constexpr std::chrono::milliseconds kPicturePatience{1000};
 /// Holds the width of text that goes into a file or a pipe.
-constexpr std::size_t kPlainColumns = 120;
+constexpr std::size_t kPlainColumns = 160;
 
 TopSample look(TelemetryClient& client, const RunningProcess& process) {
     TelemetryClient::Report got = client.report();

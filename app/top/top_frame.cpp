@@ -2,7 +2,10 @@
 #include "app/top/top_frame.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <optional>
+#include <type_traits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -37,6 +40,102 @@ std::string health_cell(const Json& part) {
     return state.empty() ? "-" : state;
 }
 
+constexpr std::array<const char*, 7> kChunkColumns{"CHUNKS/s", "PRESENT",  "LOWEST", "LATE",
+                                                   "FUTURE",   "NO_CHUNK", "FREE"};
+/// Holds how many of them come before the losses where all streams have chunks.
+constexpr std::size_t kFirstOfChunks = 3;
+
+std::uint64_t number_at(const Json& list, std::size_t i) {
+    return i < list.size() && list[i].is_number_unsigned() ? list[i].get<std::uint64_t>() : 0;
+}
+
+/// Returns the place with the lowest present part since the report before, as "pol 1: 93 %"; empty: nothing
+/// is missing.
+std::string lowest_place(const Pair& pair, const Json& stream) {
+    double lowest = 1;
+    std::string found;
+    const Json& before = member(pair.earlier("streams", stream, "name"), "axes");
+    for (const Json& axis : member(stream, "axes")) {
+        const Json& expected = member(axis, "expected");
+        const Json& present = member(axis, "present");
+        const auto same = std::find_if(before.begin(), before.end(), [&axis](const Json& b) {
+            return text(b, "name") == text(axis, "name") && count(b, "places") == count(axis, "places");
+        });
+        for (std::size_t i = 0; i < expected.size(); i++) {
+            std::uint64_t all = number_at(expected, i);
+            std::uint64_t here = number_at(present, i);
+            if (same != before.end()) {
+                const std::uint64_t all_then = number_at(member(*same, "expected"), i);
+                const std::uint64_t here_then = number_at(member(*same, "present"), i);
+                if (all_then < all && here_then <= here) {
+                    all -= all_then;
+                    here -= here_then;
+                }
+            }
+            const double part = share(static_cast<double>(here), static_cast<double>(all)).value_or(1);
+            if (part >= lowest)
+                continue;
+            lowest = part;
+            const std::uint64_t each = std::max<std::uint64_t>(count(axis, "places_each"), 1);
+            const std::uint64_t places = std::max<std::uint64_t>(count(axis, "places"), 1);
+            const std::uint64_t last = std::min((i + 1) * each, places) - 1;
+            found = fmt::format("{} {}{}: {}", text(axis, "name"), i * each,
+                                last == i * each ? "" : fmt::format("-{}", last), percent(part));
+        }
+    }
+    return found;
+}
+
+/// Adds what is shown of the chunks of a stream.
+void add_chunk_cells(Row& row, const Pair& pair, const Json& stream) {
+    const Json& chunks = member(stream, "chunks");
+    if (chunks.is_null()) {
+        row.cells.resize(row.cells.size() + kChunkColumns.size());
+        return;
+    }
+    const auto taken =
+        pair.rate("streams", stream, [](const Json& s) { return count(member(s, "chunks"), "taken"); });
+    // Those taken since the report before, if there are some.
+    const Json& before = member(pair.earlier("streams", stream, "name"), "chunks");
+    const auto since = [&](std::string_view name) {
+        const std::uint64_t then = count(before, name);
+        const std::uint64_t now = count(chunks, name);
+        return static_cast<double>(then < now ? now - then : now);
+    };
+    row.cells.push_back(events(taken));
+    row.cells.push_back(percent(share(since("heaps_present"), since("heaps_expected"))));
+    row.cells.push_back(lowest_place(pair, stream));
+    for (const PacketOutcome o : {PacketOutcome::late, PacketOutcome::future, PacketOutcome::no_chunk})
+        row.cells.push_back(human_count(count(member(stream, "packets"), name_of(o))));
+    row.cells.push_back(fmt::format("{}/{}", count(chunks, "free"), count(chunks, "buffers")));
+}
+
+/// Puts the columns of chunks before those that matter less for them, and leaves out empty ones of heaps.
+void put_chunks_first(Page& page) {
+    const std::size_t chunks = page.columns.size() - kChunkColumns.size();
+    std::vector<std::size_t> order{0, 1, 2};
+    for (std::size_t i = 0; i < kFirstOfChunks; i++)
+        order.push_back(chunks + i);
+    for (std::size_t i = 4; i < 7; i++)
+        order.push_back(i);
+    for (std::size_t i = kFirstOfChunks; i < kChunkColumns.size(); i++)
+        order.push_back(chunks + i);
+    for (const std::size_t i : {7, 3, 8})
+        if (!std::all_of(page.rows.begin(), page.rows.end(), [i](const Row& r) {
+                return r.cells[i].empty() || r.cells[i] == "0" || r.cells[i] == "0.0" || r.cells[i] == "-";
+            }))
+            order.push_back(i);
+    const auto ordered = [&order](const auto& from) {
+        std::remove_cvref_t<decltype(from)> to;
+        for (const std::size_t i : order)
+            to.push_back(from[i]);
+        return to;
+    };
+    page.columns = ordered(page.columns);
+    for (Row& row : page.rows)
+        row.cells = ordered(row.cells);
+}
+
 Page streams_page(const Pair& pair) {
     Page page{"STREAM",
               {{"HEALTH", true},
@@ -49,6 +148,12 @@ Page streams_page(const Pair& pair) {
                {"EXPECTED"},
                {"LIVE"}},
               {}};
+    const Json& streams = pair.parts("streams");
+    const bool any_chunks = std::any_of(streams.begin(), streams.end(),
+                                        [](const Json& s) { return !member(s, "chunks").is_null(); });
+    if (any_chunks)
+        for (const char* name : kChunkColumns)
+            page.columns.push_back({name});
     for (const Json& s : pair.parts("streams")) {
         const Json& heaps = member(s, "heaps");
         const Json& info = member(s, "info");
@@ -58,8 +163,12 @@ Page streams_page(const Pair& pair) {
         const auto delivered =
             pair.rate("streams", s, [](const Json& p) { return count(member(p, "heaps"), "delivered"); });
         const auto lost = pair.rate("streams", s, lost_heaps);
-        const auto queue = share(static_cast<double>(count(heaps, "queued")),
-                                 static_cast<double>(count(info, "queue_heaps")));
+        const Json& chunks = member(s, "chunks");
+        const auto queue = chunks.is_null()
+                               ? share(static_cast<double>(count(heaps, "queued")),
+                                       static_cast<double>(count(info, "queue_heaps")))
+                               : share(static_cast<double>(count(chunks, "waiting") + count(chunks, "held")),
+                                       static_cast<double>(count(chunks, "buffers")));
         const double expected = real(info, "expected_rate");
         page.rows.push_back({text(s, "name"),
                              bytes.value_or(0),
@@ -69,7 +178,12 @@ Page streams_page(const Pair& pair) {
                               human_count(lost_heaps(s)), bar(queue, 5),
                               expected > 0 && bytes ? fmt::format("{:.0f} %", *bytes / expected * 100) : "",
                               human_count(count(heaps, "live"))}});
+        if (any_chunks)
+            add_chunk_cells(page.rows.back(), pair, s);
     }
+    if (any_chunks && std::none_of(streams.begin(), streams.end(),
+                                   [](const Json& s) { return member(s, "chunks").is_null(); }))
+        put_chunks_first(page);
     return page;
 }
 

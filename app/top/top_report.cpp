@@ -41,6 +41,9 @@ std::uint64_t lost_packets(const Json& stream) {
 }
 
 std::uint64_t lost_heaps(const Json& stream) {
+    // Heaps of chunks count there, also those that were tracked.
+    if (const Json& chunks = member(stream, "chunks"); !chunks.is_null())
+        return count(chunks, "heaps_missing") + count(chunks, "heaps_skipped");
     const Json& heaps = member(stream, "heaps");
     std::uint64_t lost = count(heaps, "dropped_full") + count(heaps, "unwritten");
     for (const HeapEnd end : {HeapEnd::evicted, HeapEnd::timed_out, HeapEnd::flushed})

@@ -19,8 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostLinks = 40;
-
 /// Holds the offset of appenders' locks. A writer of a whole file locks all of it. An appender locks one byte
 /// beyond any file's end, a different one each.
 constexpr off_t kFirstAppender = off_t{1} << 61;
@@ -88,7 +86,7 @@ FileIdentity identity_of(const std::string& path) {
     struct stat facts {};
     fs::path at(path);
     std::error_code error;
-    for (int links = 0; links < kMostLinks; links++) {
+    for (unsigned links = 0; links < kMostLinks; links++) {
         if (stat(at.c_str(), &facts) == 0)
             return {facts.st_dev, facts.st_ino};
         if (!fs::is_symlink(fs::symlink_status(at, error)))

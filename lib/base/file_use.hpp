@@ -11,6 +11,9 @@
 /// spelled.
 namespace spead {
 
+/// Limits the links that are followed for a name, as the kernel does (path_resolution(7)).
+inline constexpr unsigned kMostLinks = 40;
+
 /// Identifies the file behind a name by its device and inode. If it does not exist yet, holds those of its
 /// future directory, and its name there.
 struct FileIdentity {

@@ -20,14 +20,13 @@
 #include <climits>
 #include <fmt/core.h>
 
+#include "base/file_use.hpp"
+
 namespace spead {
 
 namespace {
 
 using Facts = struct stat;
-
-/// Limits followed links, as the kernel does (path_resolution(7)).
-constexpr unsigned kMostLinks = 40;
 
 std::optional<std::vector<uid_t>>& users_instead() {
     // Never destroyed, as what asks for it.

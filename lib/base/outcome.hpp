@@ -27,6 +27,13 @@ enum class PacketOutcome : std::uint8_t {
     control,       ///< heap that carries only stream control
     stopped,       ///< the stream has stopped
     capture_full,  ///< for a capture whose buffer had no room
+    no_item,       ///< lacks an item that the chunks' placement needs
+    bad_length,    ///< its heap has another length than the placement's
+    bad_step,      ///< a value is between two steps of the placement, or not in its list
+    out_of_range,  ///< a value is outside its axis of the placement
+    rejected,      ///< the user's place callback refused its heap, or gave an impossible place
+    no_chunk,      ///< no chunk was free for it, or another lcore was opening it
+    future,        ///< too far ahead of the open chunks, and not yet believed
     count_
 };
 
@@ -50,8 +57,10 @@ inline constexpr std::size_t kPortOutcomes = static_cast<std::size_t>(PortOutcom
 inline constexpr std::size_t kHeapEnds = static_cast<std::size_t>(HeapEnd::count_);
 
 inline constexpr std::array<std::string_view, kPacketOutcomes> kPacketOutcomeNames{
-    "placed",    "duplicate", "late", "malformed", "oversize", "heap_too_big", "inconsistent", "out_of_order",
-    "no_memory", "filtered",  "held", "captured",  "control",  "stopped",      "capture_full"};
+    "placed",       "duplicate",    "late",         "malformed", "oversize",   "heap_too_big",
+    "inconsistent", "out_of_order", "no_memory",    "filtered",  "held",       "captured",
+    "control",      "stopped",      "capture_full", "no_item",   "bad_length", "bad_step",
+    "out_of_range", "rejected",     "no_chunk",     "future"};
 inline constexpr std::array<std::string_view, kPortOutcomes> kPortOutcomeNames{
     "stream", "malformed", "not_udp", "fragment", "bad_checksum", "unmatched", "igmp", "arp"};
 inline constexpr std::array<std::string_view, kHeapEnds> kHeapEndNames{"complete", "evicted", "timed_out",

@@ -173,6 +173,17 @@ void check_key(const Noun& part, const std::string& key) {
     throw_usage("", "`{}` is not a key of a {}; the keys are {}", key, part.noun, list_of(known));
 }
 
+/// Refuses other keys of a table that goes with its own key.
+void only_default(const std::vector<Setting>& settings, const std::string& own) {
+    const std::string table = own.substr(0, own.find('.') + 1);
+    for (const auto& [key, value] : settings)
+        if (key != own && key.starts_with(table) && value != "default")
+            throw_usage("",
+                        "`{} default` removes all keys of `{}`, and `{} {}` sets one of them; leave one of "
+                        "the two out",
+                        own, table.substr(0, table.size() - 1), key, value);
+}
+
 void apply(toml::table& entry, const Noun& part, const std::vector<Setting>& settings) {
     for (auto setting = settings.begin(); setting != settings.end(); ++setting) {
         const auto& [key, value] = *setting;
@@ -188,10 +199,16 @@ void apply(toml::table& entry, const Noun& part, const std::vector<Setting>& set
             entry.insert(sub, toml::table{});
             table = entry.get_as<toml::table>(sub);
         }
-        if (value == "default")
+        // Without this key, a stream has no such table.
+        const bool tables_own = last != key && find_key(part.table, key)->required;
+        if (value == "default" && tables_own) {
+            only_default(settings, key);
+            table->clear();
+        } else if (value == "default") {
             table->erase(last);
-        else
+        } else {
             put(*table, *find_key(part.table, key), value);
+        }
         if (table != &entry && table->empty())
             entry.erase(key.substr(0, key.find('.')));
     }

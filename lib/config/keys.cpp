@@ -62,7 +62,7 @@ void visit_parts(auto& plan, const Section& section, const auto& visit) {
         each(plan.sends);
     else
         for (std::size_t i = 0; i < plan.receives.size(); i++)
-            if (section.table != "receive.capture" || plan.receives[i].capture)
+            if (has_table(plan.receives[i], section.table))
                 visit(fmt::format("{}[{}]{}", root, i, inner), &plan.receives[i]);
 }
 
@@ -76,6 +76,19 @@ std::string Section::prefix() const {
     return table == root() ? std::string() : fmt::format("{}.", table.substr(root().size() + 1));
 }
 
+bool has_table(const runtime::ReceivePlan& r, std::string_view table) {
+    return table == "receive.capture" ? r.capture.has_value()
+           : table == "receive.chunk" ? r.chunk.has_value()
+                                      : true;
+}
+
+void add_table(runtime::ReceivePlan& r, std::string_view table) {
+    if (table == "receive.capture")
+        r.capture.emplace();
+    else if (table == "receive.chunk")
+        r.chunk.emplace();
+}
+
 std::span<const Section> sections() {
     static const std::array kAll{
         Section{"runtime", false, keys::runtime()},
@@ -83,6 +96,7 @@ std::span<const Section> sections() {
         Section{"port", true, keys::port()},
         Section{"receive", true, keys::receive()},
         Section{"receive.heaps", false, keys::receive_heaps()},
+        Section{"receive.chunk", false, keys::receive_chunk()},
         Section{"receive.sink", false, keys::receive_sink()},
         Section{"receive.capture", false, keys::receive_capture()},
         Section{"send", true, keys::send()},
@@ -145,7 +159,8 @@ void for_each_part(runtime::Plan& plan, const Section& section,
 Value default_value(const Section& section, const Key& key) {
     runtime::Plan fresh;
     fresh.ports.emplace_back();
-    fresh.receives.emplace_back().capture.emplace();
+    add_table(fresh.receives.emplace_back(), "receive.chunk");
+    add_table(fresh.receives.back(), "receive.capture");
     fresh.sends.emplace_back();
     Value value;
     for_each_part(std::as_const(fresh), section,

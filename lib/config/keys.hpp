@@ -39,6 +39,12 @@ void for_each_part(const runtime::Plan& plan, const Section& section,
 void for_each_part(runtime::Plan& plan, const Section& section,
                    const std::function<void(const std::string& path, Part part)>& visit);
 
+/// Returns whether the stream has the table: those that a stream may be without are "receive.chunk" and
+/// "receive.capture".
+bool has_table(const runtime::ReceivePlan& r, std::string_view table);
+/// Gives the stream a table that it may be without, with default values; does nothing for others.
+void add_table(runtime::ReceivePlan& r, std::string_view table);
+
 /// Returns the name here of a word that people write from habit (the command line's option, an older or a
 /// likely name): for "max_heaps", "max_live in [receive.heaps]". Empty: no such word.
 std::string name_here(std::string_view habit);

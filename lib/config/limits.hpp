@@ -64,8 +64,10 @@ inline constexpr std::uint64_t kFirstItemId = 0x1000;
 inline constexpr std::uint64_t kDescriptorBytes = 512;
 
 /// Returns the size in bytes of a sender's largest heap: the first one to each endpoint, which usually
-/// carries the descriptors besides the data.
+/// carries the descriptors besides the data. A pattern has no descriptors.
 inline constexpr std::uint64_t largest_heap(const runtime::SendPlan& s) {
+    if (s.pattern != HeapPattern::none)
+        return s.heap_size;
     const std::uint64_t descriptors = s.items * kDescriptorBytes;
     return runtime::describes_apart(s) ? std::max(s.heap_size, descriptors) : s.heap_size + descriptors;
 }

@@ -24,6 +24,11 @@ Word(E, std::string_view) -> Word<E>;
 inline constexpr std::array kPollModes{Word{runtime::PollMode::busy, "busy"},
                                        Word{runtime::PollMode::adaptive, "adaptive"},
                                        Word{runtime::PollMode::interrupt, "interrupt"}};
+inline constexpr std::array kBackends{Word{runtime::Backend::port, "port"},
+                                      Word{runtime::Backend::kernel, "kernel"}};
+inline constexpr std::array kCopies{Word{memory::CopySetting::automatic, "auto"},
+                                    Word{memory::CopySetting::cached, "cached"},
+                                    Word{memory::CopySetting::streaming, "streaming"}};
 inline constexpr std::array kOnFull{
     Word{runtime::OnFullSetting::automatic, "auto"}, Word{runtime::OnFullSetting::drop_newest, "drop_newest"},
     Word{runtime::OnFullSetting::drop_oldest, "drop_oldest"}, Word{runtime::OnFullSetting::block, "block"}};
@@ -32,6 +37,13 @@ inline constexpr std::array kSinkKinds{Word{runtime::SinkKind::null, "null"},
                                        Word{runtime::SinkKind::file, "file"}};
 inline constexpr std::array kOnSinkError{Word{runtime::OnSinkError::stop, "stop"},
                                          Word{runtime::OnSinkError::end, "end"}};
+inline constexpr std::array kWays{Word{chunk::Way::automatic, "auto"}, Word{chunk::Way::direct, "direct"},
+                                  Word{chunk::Way::tracked, "tracked"}};
+inline constexpr std::array kEvictions{Word{chunk::Eviction::lossy, "lossy"},
+                                       Word{chunk::Eviction::lossless, "lossless"}};
+inline constexpr std::array kChunkMemory{Word{runtime::ChunkMemory::host, "host"},
+                                         Word{runtime::ChunkMemory::huge, "huge"},
+                                         Word{runtime::ChunkMemory::pinned, "pinned"}};
 inline constexpr std::array kOffloads{Word{runtime::Offload::software, "software"},
                                       Word{runtime::Offload::automatic, "auto"},
                                       Word{runtime::Offload::hardware, "hardware"}};
@@ -42,11 +54,19 @@ inline constexpr std::array kZeroCopy{Word{runtime::ZeroCopySetting::automatic, 
 inline constexpr std::array kKeptCapabilities{Word{runtime::KeptCapabilities::needed, "needed"},
                                               Word{runtime::KeptCapabilities::all, "all"}};
 
+inline constexpr std::array kHeapPatterns{Word{HeapPattern::none, "none"}, Word{HeapPattern::p1, "p1"},
+                                          Word{HeapPattern::p2, "p2"},     Word{HeapPattern::p3, "p3"},
+                                          Word{HeapPattern::p3b, "p3b"},   Word{HeapPattern::p4, "p4"}};
+
 /// Holds the words of a type of choices.
 template <typename E>
 inline constexpr std::array<Word<E>, 0> kWords{};
 template <>
 inline constexpr auto kWords<runtime::PollMode> = kPollModes;
+template <>
+inline constexpr auto kWords<runtime::Backend> = kBackends;
+template <>
+inline constexpr auto kWords<memory::CopySetting> = kCopies;
 template <>
 inline constexpr auto kWords<runtime::OnFullSetting> = kOnFull;
 template <>
@@ -54,11 +74,19 @@ inline constexpr auto kWords<runtime::SinkKind> = kSinkKinds;
 template <>
 inline constexpr auto kWords<runtime::OnSinkError> = kOnSinkError;
 template <>
+inline constexpr auto kWords<chunk::Way> = kWays;
+template <>
+inline constexpr auto kWords<chunk::Eviction> = kEvictions;
+template <>
+inline constexpr auto kWords<runtime::ChunkMemory> = kChunkMemory;
+template <>
 inline constexpr auto kWords<runtime::Offload> = kOffloads;
 template <>
 inline constexpr auto kWords<runtime::ZeroCopySetting> = kZeroCopy;
 template <>
 inline constexpr auto kWords<runtime::KeptCapabilities> = kKeptCapabilities;
+template <>
+inline constexpr auto kWords<HeapPattern> = kHeapPatterns;
 
 template <typename E, std::size_t N>
 constexpr std::string_view name_in(const std::array<Word<E>, N>& words, E value) {

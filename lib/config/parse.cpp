@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "config/config.hpp"
+#include "config/kernel_ports.hpp"
 #include "config/key_depth.hpp"
 #include "config/toml_table.hpp"
 
@@ -61,8 +62,7 @@ PartPlan read_part(const toml::table& tree, Source& source, std::string_view roo
         if (inner == nullptr)
             continue;
         if constexpr (std::is_same_v<PartPlan, runtime::ReceivePlan>)
-            if (section.table == "receive.capture")
-                part.capture.emplace();
+            add_table(part, section.table);
         read_keys(TomlTable(*inner, source, table.path(name), section.table), source, section, &part);
     }
     return part;
@@ -110,6 +110,7 @@ runtime::Plan parse_text(std::string_view text, std::string_view name) {
         throw UsageError(source.at(error.source().begin), fmt::format("not TOML: {}", error.description()));
     }
     Plan plan = read_plan(tree, source);
+    add_kernel_ports(plan);
     validate(plan, [&](std::string_view path) { return source.locate(path); });
     return plan;
 }

@@ -28,9 +28,13 @@ void print_section(std::string& out, std::string_view head, const Section& secti
     }
 }
 
-void print_part(std::string& out, std::string_view root, ConstPart part, bool with_capture = false) {
+void print_part(std::string& out, std::string_view root, ConstPart part) {
+    const auto has = [part](const Section& section) {
+        const auto* const receive = std::get_if<const runtime::ReceivePlan*>(&part);
+        return receive == nullptr || has_table(**receive, section.table);
+    };
     for (const Section& section : sections())
-        if (section.root() == root && (section.table != "receive.capture" || with_capture))
+        if (section.root() == root && has(section))
             print_section(out, (section.table == root ? "\n" : "") + section.head(), section, part);
 }
 
@@ -44,7 +48,7 @@ std::string to_toml(const runtime::Plan& plan) {
     for (const runtime::PortPlan& port : plan.ports)
         print_part(out, "port", &port);
     for (const runtime::ReceivePlan& r : plan.receives)
-        print_part(out, "receive", &r, r.capture.has_value());
+        print_part(out, "receive", &r);
     for (const runtime::SendPlan& s : plan.sends)
         print_part(out, "send", &s);
     return out;

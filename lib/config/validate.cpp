@@ -11,9 +11,12 @@
 #include "base/units.hpp"
 #include "base/utf8.hpp"
 #include "config/config.hpp"
+#include "config/kernel_ports.hpp"
 #include "config/keys.hpp"
 #include "config/limits.hpp"
 #include "config/names.hpp"
+#include "config/pattern_rules.hpp"
+#include "runtime/chunk_sink.hpp"
 
 namespace spead::config {
 
@@ -192,12 +195,22 @@ class Rules {
         const std::string path = fmt::format("receive[{}]", i);
         name(path + ".name", r.name);
         not_reserved(path + ".name", r.name, {"all"});
-        port_of(path + ".port", r.port);
+        const runtime::PortPlan& port = port_of(path + ".port", r.port);
+        if (r.backend == runtime::Backend::kernel && !is_kernel_port(port))
+            fail(path + ".backend",
+                 "stream `{}` wants kernel sockets, and port `{}` is {}; give a port with the device "
+                 "net_kernel0,iface=NETDEV",
+                 r.name, port.name, port.device);
+        if (is_kernel_port(port) && port.vlan)
+            fail(path + ".backend",
+                 "stream `{}` is received by kernel sockets in VLAN {}, and the kernel takes tags off; name "
+                 "the network interface of that VLAN (`ip -d link` lists it), without `vlan`",
+                 r.name, *port.vlan);
         endpoints(path + ".endpoints", r.endpoints, r.endpoint_texts);
         if (r.history > 0 && r.history_time == 0)
             fail(path + ".heaps.history_time",
                  "`history_time` is 0, so no heap is remembered; give a time, or `history` 0 to turn it off");
-        if (r.max_bytes > plan_.memory.heaps)
+        if (!r.chunk && r.max_bytes > plan_.memory.heaps)
             fail(path + ".heaps.max_bytes",
                  "one heap of stream `{}` may have {}, more than the {} for all heaps; lower the largest "
                  "heap (`max_bytes`, --max-heap-bytes) or raise the memory (`[memory] heaps`, --memory)",
@@ -209,8 +222,43 @@ class Rules {
                  "`directory` is for a file sink, and this one is `{}`; set `kind` to `file` or leave "
                  "`directory` out",
                  name_in(kSinkKinds, r.sink.kind));
+        if (r.chunk)
+            chunk(path, r, *r.chunk);
         if (r.capture)
             capture(path + ".capture", *r.capture);
+    }
+
+    void chunk_placement(const std::string& in, const ReceivePlan& r, const runtime::ChunkPlan& c) const {
+        c.parsed(place(in + ".placement")).check(place(in + ".placement"));
+        const chunk::Way said = chunk::Placement::parse(c.placement).way;
+        if (said != chunk::Way::automatic && c.way != chunk::Way::automatic && said != c.way)
+            fail(in + ".way",
+                 "`way` is {}, and the placement of stream `{}` says `{}`; leave one of the two out",
+                 name_in(kWays, c.way), r.name, name_in(kWays, said));
+    }
+
+    void chunk(const std::string& path, const ReceivePlan& r, const runtime::ChunkPlan& c) const {
+        const std::string in = path + ".chunk";
+        if (c.placement.empty() && !c.by_callback)
+            fail(in + ".placement",
+                 "the chunks of stream `{}` have no `placement`; give one (docs/chunks.md)", r.name);
+        if (!c.by_callback)
+            chunk_placement(in, r, c);
+        runtime::check_readable(r.sink.kind, runtime::kind_of(c.memory), place(path + ".sink"));
+        if (c.chunks <= c.window)
+            fail(in + ".chunks",
+                 "{} in the window + at least 1 with the consumer = {} chunks, and there are {}; raise "
+                 "`chunks` (--chunks) or lower `window` (--chunk-window)",
+                 c.window, c.window + 1, c.chunks);
+        if (r.on_full == runtime::OnFullSetting::drop_oldest)
+            fail(path + ".heaps.on_full",
+                 "`drop_oldest` drops waiting heaps, and stream `{}` has chunks; give drop_newest or block",
+                 r.name);
+        if (r.capture && r.capture->only)
+            fail(path + ".capture.only",
+                 "with `only`, no packets of stream `{}` get into its chunks; leave out `only` or "
+                 "[receive.chunk]",
+                 r.name);
     }
 
     void capture(const std::string& path, const capture::Options& c) const {
@@ -257,6 +305,8 @@ class Rules {
                      to_string(endpoint), to_string(endpoint.source));
         dst_mac_has_a_use(path + ".dst_mac", s);
         flavour_fits(path, s);
+        if (const auto fault = pattern_fault(s))
+            fail(fmt::format("{}.{}", path, fault->key), "{}", fault->what);
         if (port.mtu != 0 && s.max_packet_size + kIpUdpHeaders > port.mtu)
             fail(path + ".max_packet_size",
                  "packets of {} bytes and {} of IP and UDP headers do not fit the MTU {} of port `{}`; give "
@@ -358,7 +408,7 @@ class Rules {
                 if (s.port != r.port || std::none_of(s.endpoints.begin(), s.endpoints.end(), shared))
                     continue;
                 const std::string path = fmt::format("send[{}]", i);
-                if (largest_heap(s) > r.max_bytes)
+                if (!r.chunk && largest_heap(s) > r.max_bytes)
                     fail(path + ".heap_size",
                          "heaps of {}, with the descriptors of the first, are above the {} that stream `{}` "
                          "takes; send "

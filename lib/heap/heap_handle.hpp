@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -14,6 +13,12 @@
 namespace spead::heap {
 
 class HeapQueue;
+
+/// Holds a part of a heap's payload that lies in one piece.
+struct Segment {
+    std::uint64_t offset = 0;  ///< in the payload
+    std::span<const std::byte> bytes{};
+};
 
 /// Gives a consumer a received heap: a move-only handle. The memory belongs to the receiving lcore and is
 /// valid until the handle is destroyed or assigned, which returns it. It may be destroyed on any thread,
@@ -66,13 +71,13 @@ class HeapHandle {
     std::uint64_t first_arrival() const noexcept { return record_->first_arrival; }
     std::uint64_t last_arrival() const noexcept { return record_->last_arrival; }
 
-    /// Returns the payload: length() bytes, or extent() of them when the length is unknown, in one segment.
-    /// Bytes of missing() are undefined.
-    std::span<const std::byte> payload() const noexcept {
-        return {record_->base, static_cast<std::size_t>(has_length() ? length() : extent())};
-    }
-    /// Returns the same as a list, for code that must not rely on contiguity.
-    std::array<std::span<const std::byte>, 1> segments() const noexcept { return {payload()}; }
+    /// Returns the size of the payload: length(), or extent() when the length is unknown.
+    std::size_t size() const noexcept { return static_cast<std::size_t>(has_length() ? length() : extent()); }
+    /// Returns the payload, size() bytes, in one piece. Bytes of missing() are undefined. If the heap's
+    /// packets are lent and more than one, the first call copies them (LentPackets::gather).
+    std::span<const std::byte> payload() const noexcept;
+    /// Returns the bytes that arrived, in order, where they are: nothing is copied.
+    std::vector<Segment> segments() const;
     /// Returns the holes within payload().
     std::vector<Range> missing() const;
     /// Returns the item words as received, big-endian, no value twice; wire::extract_items reads them.

@@ -2,46 +2,20 @@
 #include "heap/heap_queue.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cstdlib>
+#include <array>
 #include <poll.h>
 
 #include <rte_ring.h>
 
-#include "base/error.hpp"
+#include "heap/lent_packets.hpp"
 
 namespace spead::heap {
 
 static_assert(sizeof(HeapHandle) == 2 * sizeof(void*));
 
-void HeapQueue::RingMemory::operator()(rte_ring* ring) const noexcept {
-    std::free(ring);
-}
-
-HeapQueue::Ring HeapQueue::make_ring(const char* name, std::size_t entries, unsigned flags) {
-    if (entries == 0 || entries >= RTE_RING_SZ_MASK)
-        throw_error("heap queue", "{} entries are too {}", entries, entries == 0 ? "few" : "many");
-    // Own memory, not a memzone: the queue works without EAL, and is not limited by EAL's memory.
-    const auto count = static_cast<unsigned>(entries);
-    const ssize_t bytes = rte_ring_get_memsize(std::bit_ceil(count + 1));
-    if (bytes < 0)
-        throw_error("heap queue", "{} entries are too many", entries);
-    const std::size_t rounded = (static_cast<std::size_t>(bytes) + 63) / 64 * 64;
-    Ring ring(static_cast<rte_ring*>(std::aligned_alloc(64, rounded)));
-    if (!ring)
-        throw_error("heap queue", "no memory for {} entries", entries);
-    if (rte_ring_init(ring.get(), name, count, flags | RING_F_EXACT_SZ) != 0)
-        throw_error("heap queue", "cannot make a ring of {} entries", entries);
-    // Relaxed tail sync with no limit to the distance of head and tail: no thread ever waits for one that was
-    // descheduled in the middle of its turn. In the plain mode take_oldest, on the RX lcore, would.
-    rte_ring_set_cons_htd_max(ring.get(), count);
-    rte_ring_set_prod_htd_max(ring.get(), count);
-    return ring;
-}
-
 HeapQueue::HeapQueue(std::size_t heaps, std::size_t records)
-    : queue_(make_ring("heaps", heaps, RING_F_SP_ENQ | RING_F_MC_RTS_DEQ)),
-      back_(make_ring("records", records, RING_F_MP_RTS_ENQ | RING_F_SC_DEQ)),
+    : queue_(make_own_ring("heap queue", "heaps", heaps, RING_F_SP_ENQ | RING_F_MC_RTS_DEQ)),
+      back_(make_own_ring("heap queue", "records", records, RING_F_MP_RTS_ENQ | RING_F_SC_DEQ)),
       capacity_(heaps) {}
 
 HeapQueue::~HeapQueue() = default;
@@ -162,6 +136,26 @@ void HeapHandle::reset() noexcept {
         queue_->give_back(std::exchange(record_, nullptr));
 }
 
+std::span<const std::byte> HeapHandle::payload() const noexcept {
+    if (queue_->lent_ != nullptr) [[unlikely]]
+        return queue_->lent_->gather(*record_, size());
+    return {record_->base, size()};
+}
+
+std::vector<Segment> HeapHandle::segments() const {
+    if (queue_->lent_ != nullptr)
+        return queue_->lent_->segments(*record_);
+    std::vector<Segment> all;
+    const auto add = [&](std::uint64_t begin, std::uint64_t end) {
+        if (begin != end)
+            all.push_back({begin, {record_->base + begin, static_cast<std::size_t>(end - begin)}});
+    };
+    add(0, record_->coverage.prefix());
+    for (const Range& range : record_->coverage.ranges())
+        add(range.begin, range.end);
+    return all;
+}
+
 std::vector<Range> HeapHandle::missing() const {
     std::vector<Range> holes;
     const Coverage& c = record_->coverage;
@@ -170,7 +164,7 @@ std::vector<Range> HeapHandle::missing() const {
         holes.push_back({at, r.begin});
         at = r.end;
     }
-    const auto end = static_cast<std::uint32_t>(payload().size());
+    const auto end = static_cast<std::uint32_t>(size());
     if (at < end)
         holes.push_back({at, end});
     return holes;

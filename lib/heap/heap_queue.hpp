@@ -4,16 +4,16 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 
 #include "base/armed_event.hpp"
+#include "base/own_ring.hpp"
 #include "heap/heap_handle.hpp"
 #include "heap/record.hpp"
 
-struct rte_ring;
-
 namespace spead::heap {
+
+class LentPackets;
 
 /// Hands heaps over from an RX lcore to its consumers, and takes them back.
 ///
@@ -61,6 +61,10 @@ class HeapQueue {
     void close() noexcept;
     bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
 
+    /// Sets where the packets of its heaps are that were not copied. Before the first heap; it outlives the
+    /// handles.
+    void lend_with(LentPackets& lent) noexcept { lent_ = &lent; }
+
     // Lcore side.
 
     /// Pushes records. Returns how many were taken in (0..count). While a consumer is in the middle of a pop,
@@ -81,16 +85,10 @@ class HeapQueue {
     friend class HeapHandle;
     void give_back(Record* record) noexcept;
 
-    struct RingMemory {
-        void operator()(rte_ring* ring) const noexcept;
-    };
-    using Ring = std::unique_ptr<rte_ring, RingMemory>;
-
-    static Ring make_ring(const char* name, std::size_t entries, unsigned flags);
-
-    Ring queue_;
-    Ring back_;
+    OwnRing queue_;
+    OwnRing back_;
     std::size_t capacity_;
+    LentPackets* lent_ = nullptr;  ///< null: heaps are copies
     ArmedEvent event_{"heap queue"};
     std::atomic<bool> closed_{false};
     alignas(64) std::atomic<std::uint64_t> taken_{0};

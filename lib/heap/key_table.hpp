@@ -21,7 +21,7 @@ class KeyTable {
         live,      ///< `record` is its place in the record pool
         done,      ///< complete and handed over
         given_up,  ///< handed over incomplete
-        refused,   ///< there was no room for it
+        refused,   ///< there was no room for it, or `record` is the outcome of its packets
     };
 
     struct Entry {

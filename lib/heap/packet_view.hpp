@@ -29,6 +29,9 @@ struct PacketView {
     std::uint32_t source = 0;          ///< sender's IPv4 address, host order
     std::uint8_t flavour = 0;          ///< must not change within a heap
     std::uint8_t flags = 0;
+
+    /// Returns the offset behind the payload.
+    std::uint64_t end() const noexcept { return offset + payload_length; }
 };
 
 }  // namespace spead::heap

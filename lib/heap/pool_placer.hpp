@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "memory/arena.hpp"
 
@@ -37,7 +38,8 @@ class Reservations {
 /// not starve its neighbours. A stream may also use memory that is unreserved or that other streams do not
 /// need.
 ///
-/// The window uses this interface only, so that chunks or device memory can replace it.
+/// It never touches the memory, which may be that of a device. A HeapPlacer replaces it where others decide
+/// about the memory.
 class PoolPlacer {
   public:
     PoolPlacer() = default;
@@ -57,6 +59,7 @@ class PoolPlacer {
         if (block) [[likely]] {
             set_out(out_ + arena_->size_of(block));
             most_out_ = std::max(most_out_, out_);
+            most_lately_ = std::max(most_lately_, out_);
         }
         return block;
     }
@@ -113,6 +116,9 @@ class PoolPlacer {
     /// Returns the most bytes of blocks that were in use at once.
     std::size_t most_out() const noexcept { return most_out_; }
     void forget_most_out() noexcept { most_out_ = out_; }
+    /// Returns the most bytes of blocks that were in use at once since the last call. Blocks that were freed
+    /// last are placed first, so this is the memory that heaps rotate through.
+    std::size_t take_rotating() noexcept { return std::exchange(most_lately_, out_); }
 
   private:
     std::size_t left(std::size_t out) const noexcept { return out < quota_ ? quota_ - out : 0; }
@@ -137,6 +143,7 @@ class PoolPlacer {
     std::size_t quota_ = 0;
     std::size_t out_ = 0;
     std::size_t most_out_ = 0;
+    std::size_t most_lately_ = 0;
     bool can_wait_ = false;
 };
 

@@ -9,6 +9,7 @@
 #include "base/outcome.hpp"
 #include "heap/coverage.hpp"
 #include "heap/packet_view.hpp"
+#include "heap/tickets.hpp"
 #include "memory/arena.hpp"
 
 namespace spead::heap {
@@ -39,8 +40,7 @@ struct alignas(64) Record {
     std::uint32_t packets;       ///< placed ones
     std::uint8_t flavour;
     std::uint8_t flags;
-    HeapEnd end;             ///< valid once handed over
-    std::uint8_t witnesses;  ///< newer heaps with as many packets; from kDue on
+    Tickets::Ticket ticket;  ///< of its last payload copy
 
     // Touched at the start, the end, and when something unusual comes.
     std::uint64_t key;
@@ -51,9 +51,10 @@ struct alignas(64) Record {
     std::uint64_t* items;       ///< item words, big-endian, in order of arrival, no value twice
     std::uint32_t item_count;
     std::uint16_t item_capacity;
-    std::uint16_t begun_after;  ///< commits before its first packet, modulo 2^16; of live heaps
-    std::uint32_t source;       ///< of the first packet, host order
-    std::uint32_t place;        ///< number in the substream's Places
+    HeapEnd end;             ///< valid once handed over
+    std::uint8_t witnesses;  ///< newer heaps with as many packets; from kDue on
+    std::uint32_t source;    ///< of the first packet, host order
+    std::uint32_t place;     ///< number in the substream's Places
     memory::Block payload;
     memory::Block item_block;   ///< empty while the inline items suffice
     memory::Block range_block;  ///< empty while the inline ranges suffice

@@ -22,10 +22,6 @@ std::size_t keys_needed(const WindowConfig& c) {
     return std::size_t{c.substreams} * (std::bit_ceil(c.places()) + history_size(c));
 }
 
-std::uint64_t end_of(const PacketView& v) {
-    return v.offset + v.payload_length;
-}
-
 /// Returns the note that the history keeps with the count of a one-packet heap. Not 0.
 std::uint32_t note_of(std::uint64_t heap_length, std::uint8_t flavour) {
     return (static_cast<std::uint32_t>(heap_length) ^ std::uint32_t{flavour} << 24) | 0x80000000U;
@@ -38,14 +34,15 @@ std::size_t Window::records_needed(const WindowConfig& config, std::size_t queue
     // doubt are counted for a few substreams only: if records are short, ghosts make room.
     const std::size_t doubtful =
         config.guarded ? std::size_t{std::min(config.substreams, 16U)} * WindowConfig::kDoubtful : 0;
-    return config.live_capacity() + doubtful + 2 * queue_heaps + 2 * kMaxBatch;
+    return config.live_capacity() + doubtful + 2 * queue_heaps + 2 * kMaxBatch + config.copying;
 }
 
 std::size_t Window::bookkeeping_bytes(const WindowConfig& config, std::size_t queue_heaps) {
     return KeyTable::bytes_for(keys_needed(config)) +
            std::size_t{config.substreams} * (history_size(config) * sizeof(History::Entry) +
                                              std::bit_ceil(config.places()) * sizeof(Place)) +
-           records_needed(config, queue_heaps) * (sizeof(Record) + 4 * sizeof(Record*));
+           records_needed(config, queue_heaps) * (sizeof(Record) + 4 * sizeof(Record*)) +
+           config.books(records_needed(config, queue_heaps));
 }
 
 Window::Window(const WindowConfig& config, PoolPlacer placer, HeapQueue& queue,
@@ -55,7 +52,8 @@ Window::Window(const WindowConfig& config, PoolPlacer placer, HeapQueue& queue,
       queue_(&queue),
       counters_(counters),
       table_(keys_needed(config), hash_secret()),
-      records_(records_needed(config, queue.capacity())) {
+      records_(records_needed(config, queue.capacity())),
+      books_(config.books(records_.size())) {
     config_.max_heap_bytes = std::min(config_.max_heap_bytes, kMaxHeapBytes);
     set_on_full(config.on_full);
     substreams_.reserve(config.substreams);
@@ -72,7 +70,7 @@ Window::Accepted Window::decide(const PacketView& v) noexcept {
     if (stopped_) [[unlikely]]
         return {PacketOutcome::stopped, nullptr};
     if (v.heap_length > config_.max_heap_bytes) [[unlikely]]
-        if (v.heap_length != kUnknownLength || end_of(v) > config_.max_heap_bytes)
+        if (v.heap_length != kUnknownLength || v.end() > config_.max_heap_bytes)
             return {PacketOutcome::heap_too_big, nullptr};
     now_ = v.arrival;
     if (last_record_ != nullptr && v.key == last_key_)
@@ -106,21 +104,29 @@ Window::Accepted Window::known(const KeyTable::Entry& entry, const PacketView& v
         case State::given_up:
             return {PacketOutcome::late, nullptr};
         case State::refused:
-            return {PacketOutcome::no_memory, nullptr};
+            return {still->record == 0 ? PacketOutcome::no_memory
+                                       : PacketOutcome{static_cast<std::uint8_t>(still->record)},
+                    nullptr};
         default:
             return {PacketOutcome::duplicate, nullptr};
     }
 }
 
 Window::Accepted Window::start(const PacketView& v) noexcept {
-    if ((v.flags & (PacketView::kControl | PacketView::kItems)) == PacketView::kControl && v.offset == 0 &&
-        (v.heap_length == kUnknownLength || v.heap_length == v.payload_length)) [[unlikely]] {
+    if (is_control_heap(v) && !(config_.control_heaps && v.heap_length != kUnknownLength)) [[unlikely]] {
+        if (config_.control_heaps) {
+            PacketView sized = v;
+            sized.heap_length = v.payload_length;
+            return start(sized);
+        }
         remember(v.key, State::done, v.flavour, note_of(v.heap_length, v.flavour));
         see_control(v);
         return {PacketOutcome::control, nullptr};
     }
     if (config_.in_order && v.offset != 0) [[unlikely]]
         return {PacketOutcome::out_of_order, nullptr};
+    if (heap_placer_ != nullptr) [[unlikely]]
+        return start_placed(v);
     const memory::Block block = place_at_once(v);
     if (!block) [[unlikely]]
         return start_short(v, nullptr);
@@ -157,12 +163,13 @@ Window::Accepted Window::start_beside(const PacketView& v, Record& rival) noexce
 /// Begins a heap in `block`. Inlined: most heaps have no rival, and many have one packet.
 [[gnu::always_inline]] inline Window::Accepted Window::begin(const PacketView& v, memory::Block block,
                                                              Record* rival) noexcept {
-    const std::size_t bytes = placer_.capacity(block);
+    const std::size_t bytes = block ? placer_.capacity(block) : 0;
     Record& r = *free_[--free_count_];
     r.base = block.base;
     r.length = v.heap_length;
     r.coverage.reset(r.inline_ranges.data(), Record::kInlineRanges);
     r.packets = 0;
+    r.ticket = tickets_->none();
     r.flavour = v.flavour;
     r.flags = static_cast<std::uint8_t>((v.item_extent > v.heap_length ? Record::kItemPastEnd : 0) |
                                         (v.heap_length == kUnknownLength ? Record::kBeganUnsized : 0));
@@ -191,13 +198,14 @@ Window::Accepted Window::start_beside(const PacketView& v, Record& rival) noexce
     counters_.heaps_started++;
     count_start(v.arrival);
     counters_.packets_reordered += v.offset != 0;
-    if (r.complete() && (v.flags & PacketView::kControl) == 0) {
+    if (r.complete() && ((v.flags & PacketView::kControl) == 0 || config_.control_heaps)) {
+        if ((v.flags & PacketView::kControl) != 0) [[unlikely]]
+            see_control(v);
         s.places.at(r.place) = Place(1, true);
         return end_at_once(r, v, entry != nullptr);
     }
     // Only heaps that are live have them.
     r.number = static_cast<std::uint32_t>(counters_.heaps_started);
-    r.begun_after = static_cast<std::uint16_t>(commits_);
     r.visited = 1;
     r.witness_for = 0;
     r.rival = 0;
@@ -213,10 +221,16 @@ Window::Accepted Window::start_beside(const PacketView& v, Record& rival) noexce
     return placed(r, v);
 }
 
+[[gnu::noinline]] Window::Accepted Window::begin_without_rival(const PacketView& v,
+                                                               memory::Block block) noexcept {
+    return begin(v, block, nullptr);
+}
+
 /// Handles a heap without room for the item pointers of its first packet.
 [[gnu::noinline]] Window::Accepted Window::cannot_begin(Record& r, const PacketView& v, Grown why,
                                                         const Record* rival) noexcept {
-    placer_.release(r.payload);
+    if (r.payload) [[likely]]
+        placer_.release(r.payload);
     free_[free_count_++] = &r;
     if (const Accepted a = cannot_grow(why); a.outcome == kWait || rival != nullptr)
         return a;
@@ -249,13 +263,6 @@ Window::Accepted Window::refuse(const PacketView& v) noexcept {
     return p.begun - 1;
 }
 
-[[gnu::noinline]] void Window::count_gap(std::uint64_t now) noexcept {
-    times_.gap.add(0, std::exchange(same_start_, 0));
-    if (last_start_ != 0)
-        times_.gap.add(now > last_start_ ? now - last_start_ : 0);
-    last_start_ = now;
-}
-
 /// Does placed() and end() for a heap that its first packet completes.
 [[gnu::always_inline]] inline Window::Accepted Window::end_at_once(Record& r, const PacketView& v,
                                                                    bool lost_count) noexcept {
@@ -263,9 +270,8 @@ Window::Accepted Window::refuse(const PacketView& v) noexcept {
     r.packets = 1;
     r.end = HeapEnd::complete;
     counters_.bytes += v.payload_length;
-    outstanding_ += v.payload_length != 0;
-    if (r.item_block) [[unlikely]]
-        live_bytes_ -= placer_.capacity(r.item_block);
+    if (v.payload_length != 0) [[likely]]
+        r.ticket = tickets_->take();
     if (!lost_count) [[likely]]
         remember(v.key, State::done, v.flavour, note_of(r.length, r.flavour));
     counters_.heaps_ended[static_cast<std::size_t>(HeapEnd::complete)]++;
@@ -305,7 +311,7 @@ Window::Accepted Window::refuse(const PacketView& v) noexcept {
         }
     }
     if (v.payload_length != 0)
-        r.coverage.add(v.offset, end_of(v));
+        r.coverage.add(v.offset, v.end());
     return Grown::yes;
 }
 
@@ -322,12 +328,12 @@ Window::Accepted Window::add(Record& r, const PacketView& v) noexcept {
     PacketOutcome outcome = PacketOutcome::placed;
     Grown grown = Grown::yes;
     if (config_.in_order && v.offset != prefix) [[unlikely]] {
-        outcome = end_of(v) <= prefix ? PacketOutcome::duplicate : PacketOutcome::out_of_order;
+        outcome = v.end() <= prefix ? PacketOutcome::duplicate : PacketOutcome::out_of_order;
     } else if (v.payload_length != 0) {
         // A packet is taken as a whole or not at all.
-        Cover cover = new_items ? r.coverage.test(v.offset, end_of(v)) : r.coverage.add(v.offset, end_of(v));
+        Cover cover = new_items ? r.coverage.test(v.offset, v.end()) : r.coverage.add(v.offset, v.end());
         if (cover == Cover::full && (grown = grow_ranges(r)) == Grown::yes)
-            cover = new_items ? Cover::added : r.coverage.add(v.offset, end_of(v));
+            cover = new_items ? Cover::added : r.coverage.add(v.offset, v.end());
         if (cover == Cover::known)
             outcome = PacketOutcome::duplicate;
         else if (cover == Cover::partial)
@@ -346,7 +352,7 @@ Window::Accepted Window::add(Record& r, const PacketView& v) noexcept {
                 any |= add_item_word(r, word) == ItemsAdded::some;
             }
             if (v.payload_length != 0)
-                r.coverage.add(v.offset, end_of(v));
+                r.coverage.add(v.offset, v.end());
             else if (!any && r.length == length_before)
                 outcome = PacketOutcome::duplicate;
         }
@@ -373,7 +379,8 @@ Window::Accepted Window::placed(Record& r, const PacketView& v) noexcept {
     r.last_arrival = v.arrival;
     r.packets++;
     counters_.bytes += v.payload_length;
-    outstanding_ += v.payload_length != 0;
+    if (v.payload_length != 0) [[likely]]
+        r.ticket = tickets_->take();
     if ((v.flags & PacketView::kControl) != 0) [[unlikely]] {
         r.flags |= Record::kHasControl;
         see_control(v);
@@ -394,7 +401,7 @@ void Window::end(Record& r, HeapEnd how, bool lost_count) noexcept {
     r.end = how;
     if (r.rival != 0) [[unlikely]]
         lost_count |= leave_rivals(r, complete);
-    const bool ghost = config_.guarded && !lost_claim && is_ghost(r) &&
+    const bool ghost = config_.guarded && !lost_claim && !giving_up_ && is_ghost(r) &&
                        (how == HeapEnd::evicted || how == HeapEnd::timed_out);
     if (ghost) [[unlikely]] {
         note_ghost(r);
@@ -416,46 +423,14 @@ void Window::end(Record& r, HeapEnd how, bool lost_count) noexcept {
         retracted_ = true;
     } else {
         counters_.heaps_ended[static_cast<std::size_t>(how)]++;
-        counters_.missing_bytes += r.missing_bytes();
-        counters_.missing_packets += r.missing_packets();
+        // Missing bytes in the buffers of others count with these.
+        if (heap_placer_ == nullptr) {
+            counters_.missing_bytes += r.missing_bytes();
+            counters_.missing_packets += r.missing_packets();
+        }
         counters_.heaps_waiting++;
     }
     ended_[ended_tail_++ & ended_mask_] = &r;
-}
-
-/// Retracts a heap of several packets with stream control only, which is no data: its packets move to
-/// `control`, and the heap is not counted.
-bool Window::retract_if_control(Record& r) noexcept {
-    if ((r.flags & (Record::kHasControl | Record::kHasItems)) != Record::kHasControl) [[likely]]
-        return false;
-    r.flags |= Record::kRetracted;
-    // The packet that completed it is counted as placed by accept() after this.
-    counters_[PacketOutcome::placed] -= r.packets;
-    counters_[PacketOutcome::control] += r.packets;
-    counters_.bytes -= r.coverage.received();
-    counters_.control_bytes += r.coverage.received();
-    counters_.heaps_started--;
-    return true;
-}
-
-/// Removes the heap's count from the live heaps.
-void Window::leave(std::uint64_t key, State state, std::uint8_t flavour) noexcept {
-    KeyTable::Entry* const entry = table_.find(key);
-    if (config_.history == 0) {
-        if (entry != nullptr)
-            table_.erase(entry);
-        return;
-    }
-    Substream& s = substream_of(key);
-    if (entry != nullptr) {
-        entry->state = state;
-        entry->record = 0;
-        make_place(s, flavour);
-    } else {
-        make_place(s, flavour);
-        table_.insert(key, state, 0);
-    }
-    s.history.remember(key, now_);
 }
 
 /// Remembers a count that never was live.
@@ -467,6 +442,10 @@ void Window::leave(std::uint64_t key, State state, std::uint8_t flavour) noexcep
     make_place(s, flavour);
     table_.insert(key, state, note);
     s.history.remember(key, now_);
+}
+
+void Window::remember_refused(const PacketView& v, PacketOutcome outcome) noexcept {
+    remember(v.key, State::refused, v.flavour, static_cast<std::uint32_t>(outcome));
 }
 
 /// Makes a place for one more count in the history. Counts of few bits soon come round to new heaps: half of

@@ -9,6 +9,8 @@
 
 #include "base/byte_order.hpp"
 #include "base/outcome.hpp"
+#include "heap/books.hpp"
+#include "heap/heap_placer.hpp"
 #include "heap/heap_queue.hpp"
 #include "heap/history.hpp"
 #include "heap/item_words.hpp"
@@ -19,10 +21,13 @@
 #include "heap/record.hpp"
 #include "heap/room.hpp"
 #include "heap/suspects.hpp"
+#include "heap/tickets.hpp"
 #include "stats/counters.hpp"
 #include "stats/stream_times.hpp"
 
 namespace spead::heap {
+
+class LentPackets;
 
 enum class FullPolicy : std::uint8_t { drop_newest, drop_oldest, block };
 
@@ -44,24 +49,37 @@ struct WindowConfig {
     std::uint64_t timeout_ticks = 0;  ///< time without a packet after which a heap is given up; 0: never
     bool in_order = false;
     bool stop_on_stop_item = false;
+    /// Delivers heaps that carry only stream control, like others: their packets count as `placed`. false:
+    /// their packets count as `control`, and they are no heaps.
+    bool control_heaps = false;
     FullPolicy on_full = FullPolicy::drop_newest;
     /// Consumers keep heaps for as long as they like, and may need the next one to give the last one back. So
     /// a window that may not lose heaps hands each over, whatever room it leaves. The arena is this window's
     /// alone.
     bool lends = false;
+    /// Limits the memory for item words and ranges that records have no room for; 0: in proportion to the
+    /// heaps.
+    std::size_t books_bytes = 0;
+    /// Adds records for ended heaps whose copies an engine has not made yet (Window::copied_by).
+    std::uint32_t copying = 0;
 
     /// Limits the heaps per substream that may be live while it is in doubt whether newer ones are heaps.
     static constexpr std::uint32_t kDoubtful = 32;
     std::uint32_t places() const noexcept { return max_live + (guarded ? kDoubtful : 0); }
     std::size_t live_capacity() const noexcept { return std::size_t{substreams} * max_live; }
+    /// Returns the bytes of the books of a window with so many records.
+    std::size_t books(std::size_t records) const noexcept {
+        return books_bytes != 0 ? books_bytes : Books::bytes_for(live_capacity(), records);
+    }
 };
 
 /// Holds the live heaps of one stream on one lcore: packets in, heaps out.
 ///
 /// Works in two steps. accept() decides a packet's outcome and, for `placed`, the place of its payload. The
-/// caller copies, now or later, and calls commit(). A heap that ends, for any reason, is handed over, and its
-/// memory reused, only when no copy is outstanding. All functions belong to the owning lcore; none allocates,
-/// locks, throws or waits. At most kMaxBatch packets may be accepted between two commits.
+/// caller copies, and calls commit(); or an engine copies later (copied_by). A heap that ends, for any
+/// reason, is handed over, and its memory reused, only when all copies into it have been made (Tickets). All
+/// functions belong to the owning lcore; none allocates, locks, throws or waits. At most kMaxBatch packets
+/// may be accepted between two commits.
 class Window {
   public:
     static constexpr std::size_t kMaxBatch = heap::kMaxBatch;
@@ -84,6 +102,15 @@ class Window {
     Window(const WindowConfig& config, PoolPlacer placer, HeapQueue& queue, stats::StreamCounters& counters);
     Window(const Window&) = delete;
     Window& operator=(const Window&) = delete;
+
+    /// Makes a window whose heaps go where `heap_placer` says, which outlives the window. They are in no
+    /// queue, and count as handed over when their records are free. Nothing but a refused packet's heap waits
+    /// for room.
+    Window(const WindowConfig& config, HeapPlacer& heap_placer, HeapQueue& queue,
+           stats::StreamCounters& counters)
+        : Window(config, PoolPlacer(), queue, counters) {
+        heap_placer_ = &heap_placer;
+    }
 
     struct Accepted {
         PacketOutcome outcome;
@@ -139,25 +166,26 @@ class Window {
         r->packets++;
         counters_[PacketOutcome::placed]++;
         counters_.bytes += v.payload_length;
-        outstanding_++;
+        r->ticket = tickets_->take();
         return r;
     }
 
-    /// Notes that the payload of `copies` placed packets has been written; packets without payload do not
-    /// count. Call it at the end of every batch, for 0 copies too: a stop item takes effect here.
-    void commit(std::uint32_t copies) noexcept {
-        outstanding_ -= copies;
-        commits_++;
-        if (stop_pending_ && outstanding_ == 0) [[unlikely]]
+    /// Ends a batch: the payload of all placed packets has been written, unless an engine does that. Call it
+    /// for batches without copies, too: a stop item takes effect here.
+    void commit() noexcept {
+        own_tickets_.all_done();
+        if (stop_pending_) [[unlikely]]
             finish_stop();
+        if (heap_placer_ != nullptr && has_ended()) [[unlikely]]
+            recycle();
     }
 
     /// Returns whether ended heaps wait for hand_over().
     bool has_ended() const noexcept { return ended_head_ != ended_tail_; }
     std::uint32_t ended() const noexcept { return ended_tail_ - ended_head_; }
-    /// Moves ended heaps into the queue, by the full-queue policy; nothing while copies are outstanding. A
-    /// queue is full when it has no place, or when its heaps and those that consumers hold leave too little
-    /// of the quota for live heaps. `now`: ticks of the packets' arrival.
+    /// Moves ended heaps into the queue, by the full-queue policy, in the order of their ends, up to one with
+    /// a copy that is still to come. A queue is full when it has no place, or when its heaps and those that
+    /// consumers hold leave too little of the quota for live heaps. `now`: ticks of the packets' arrival.
     void hand_over(std::uint64_t now) noexcept;
     /// Returns whether the stream must get no more packets: on_full = block, and the consumer has not made
     /// room yet.
@@ -183,28 +211,57 @@ class Window {
     /// Gives up heaps whose time is over and expires old history. Call it every few milliseconds between
     /// batches.
     void expire(std::uint64_t now) noexcept;
+    /// Calls `f` with each live heap and the number of its record. `f` starts and ends none.
+    template <class F>
+    void each_live(F&& f) noexcept {
+        for (Substream& s : substreams_)
+            for (std::uint32_t n = s.places.oldest; n != s.places.begun; n++)
+                if (Record* const r = s.places.at(n).live(); r != nullptr)
+                    f(static_cast<const Record&>(*r), number_of(*r));
+    }
+    /// Gives up the live heaps for which `gone` returns true: their later packets are `late`. Their records
+    /// are free when all copies into them have been made.
+    template <class F>
+    void give_up_if(F&& gone) noexcept {
+        giving_up_ = true;
+        for (Substream& s : substreams_)
+            for (std::uint32_t n = s.places.oldest; n != s.places.begun; n++)
+                if (Record* const r = s.places.at(n).live();
+                    r != nullptr && gone(static_cast<const Record&>(*r), number_of(*r)))
+                    end(*r, HeapEnd::evicted);
+        giving_up_ = false;
+        recycle_if_placed();
+    }
+    /// Returns whether the window knows the heap: it is live, or remembered.
+    bool knows(std::uint64_t key) noexcept { return table_.find(key) != nullptr; }
+    /// Limits the numbers of records.
+    std::size_t records() const noexcept { return records_.size(); }
     /// Ends every live heap (end of the run, stop); hands over as far as the queue allows.
     void flush(std::uint64_t now) noexcept;
-    /// Gives up heaps that a blocking queue would not take, after flush; nothing while copies are
-    /// outstanding.
+    /// Gives up heaps that a blocking queue would not take, after flush, up to one with a copy that is still
+    /// to come.
     void drop_waiting() noexcept;
-    /// Accepts no more packets: they count as `stopped`. Live heaps are flushed now, or in the commit after
-    /// which no copy is outstanding.
+    /// Accepts no more packets: they count as `stopped`. Live heaps are flushed now, or by commit() if a
+    /// batch has begun.
     void stop() noexcept {
         refuse_packets();
-        commit(0);
+        if (!own_tickets_.any_out())
+            finish_stop();
     }
     bool stopped() const noexcept { return stopped_; }
 
     /// Returns the number of records not in the free pool.
     std::size_t records_out() const noexcept { return records_.size() - free_count_; }
     const PoolPlacer& placer() const noexcept { return placer_; }
+    const Books& books() const noexcept { return books_; }
     /// Returns the latencies and gaps of heaps, in ticks.
     const stats::StreamTimes& times() noexcept {
         times_.gap.add(0, std::exchange(same_start_, 0));
         return times_;
     }
     void forget_most_out() noexcept { placer_.forget_most_out(); }
+    /// Returns the most bytes that payload took at once since the last call.
+    std::size_t take_rotating() noexcept { return placer_.take_rotating(); }
     /// Restarts everything that is no count: times, and the most memory that was in use.
     void forget_peaks() noexcept {
         times_ = {};
@@ -224,6 +281,14 @@ class Window {
         placer_.set_can_wait(waits_);
     }
 
+    /// Keeps the packets of its heaps there that the caller does not copy. Before the first packet; `lent`
+    /// outlives the window, and is for its records.
+    void lend_with(LentPackets& lent) noexcept;
+
+    /// Leaves the copies to an engine, which closes the batches of `tickets` and says when they are done. No
+    /// heap moves to a larger block then. Before the first packet; `tickets` outlives the window.
+    void copied_by(Tickets& tickets) noexcept { tickets_ = &tickets; }
+
     void prefetch(std::uint64_t key) const noexcept { table_.prefetch(key); }
 
   private:
@@ -242,6 +307,13 @@ class Window {
     Accepted decide(const PacketView& v) noexcept;
     Accepted start(const PacketView& v) noexcept;
     Accepted start_beside(const PacketView& v, Record& rival) noexcept;
+    Accepted start_placed(const PacketView& v) noexcept;
+    Accepted begin_without_rival(const PacketView& v, memory::Block block) noexcept;
+    void recycle() noexcept;
+    void recycle_if_placed() noexcept {
+        if (heap_placer_ != nullptr)
+            recycle();
+    }
     Accepted start_short(const PacketView& v, Record* rival) noexcept;
     Accepted begin(const PacketView& v, memory::Block block, Record* rival) noexcept;
     static bool agrees(const Record& r, const PacketView& v) noexcept;
@@ -257,13 +329,14 @@ class Window {
     bool may_wait() const noexcept { return waits_ && placer_.quota() != 0; }
     std::uint32_t take_place(Substream& s, std::uint64_t now, bool demoted) noexcept;
     void make_way(Substream& s, bool demoted) noexcept;
-    void settle(Substream& s) noexcept;
+    void settle(Substream& s, const Record* busy = nullptr) noexcept;
     void count_witnesses(Substream& s, Record& r) noexcept;
     void bear_witness(Record& x) noexcept;
     void evict(Substream& s, Record& r) noexcept;
     bool evict_due(Substream& s, bool busy_too) noexcept;
-    bool drop_ghost(std::size_t bytes, bool larger) noexcept;
-    bool may_be_copied_to(const Record& ghost) const noexcept;
+    /// Says what is short when a ghost is to make room.
+    enum class Short : std::uint8_t { payload, books };
+    bool drop_ghost(std::size_t bytes, bool larger, Short what, const Record* keep = nullptr) noexcept;
     bool is_in_excess(std::size_t bytes) const noexcept;
     /// Limits the ghosts that are dropped to make room for a block.
     static constexpr std::uint32_t kGhostTries = 16;
@@ -275,7 +348,7 @@ class Window {
     memory::Block place(const PacketView& v) noexcept;
     memory::Block find_place(const PacketView& v, bool& waits) noexcept;
     std::size_t wanted(const PacketView& v) const noexcept;
-    memory::Block place_or_reclaim(std::size_t bytes) noexcept;
+    memory::Block take_books(const Record& r, std::size_t bytes) noexcept;
     Accepted add(Record& r, const PacketView& v) noexcept;
     Accepted known(const KeyTable::Entry& entry, const PacketView& v) noexcept;
     Accepted placed(Record& r, const PacketView& v) noexcept;
@@ -288,13 +361,18 @@ class Window {
     Accepted cannot_grow(Grown why) noexcept;
     Accepted cannot_begin(Record& r, const PacketView& v, Grown why, const Record* rival) noexcept;
     Grown fill(Record& r, const PacketView& v) noexcept;
+    /// Returns the bytes of its payload block: 0 if it lies elsewhere.
     std::size_t bytes_of(const Record& r) const noexcept {
-        std::size_t bytes = placer_.capacity(r.payload);
-        if (r.item_block) [[unlikely]]
-            bytes += placer_.capacity(r.item_block);
-        if (r.range_block) [[unlikely]]
-            bytes += placer_.capacity(r.range_block);
-        return bytes;
+        return r.payload ? placer_.capacity(r.payload) : 0;
+    }
+    std::size_t books_of(const Record& r) const noexcept {
+        return (r.item_block ? books_.size_of(r.item_block) : 0) +
+               (r.range_block ? books_.size_of(r.range_block) : 0);
+    }
+    /// Returns whether the packet is a whole heap that carries only stream control.
+    static bool is_control_heap(const PacketView& v) noexcept {
+        return (v.flags & (PacketView::kControl | PacketView::kItems)) == PacketView::kControl &&
+               v.offset == 0 && (v.heap_length == kUnknownLength || v.heap_length == v.payload_length);
     }
     void see_control(const PacketView& v) noexcept;
     /// Ends the heap. `lost_count`: another claim to its count has proved to be the heap; this one is not
@@ -304,6 +382,7 @@ class Window {
     void leave(std::uint64_t key, KeyTable::State state, std::uint8_t flavour) noexcept;
     void remember(std::uint64_t key, KeyTable::State state, std::uint8_t flavour,
                   std::uint32_t note = 0) noexcept;
+    void remember_refused(const PacketView& v, PacketOutcome outcome) noexcept;
     void make_place(Substream& s, std::uint8_t flavour) noexcept;
     void forget_expired(Substream& s, std::uint64_t now) noexcept;
     void forget_oldest(Substream& s) noexcept;
@@ -312,6 +391,7 @@ class Window {
     bool leaves_room(const Record& next) const noexcept;
     bool must_wait(const Record& next) noexcept;
     bool is_unwanted(const Record& ghost) const noexcept;
+    std::uint32_t copied(Record* const* first, std::uint32_t most) const noexcept;
     std::uint32_t push(std::uint32_t count, std::uint64_t now) noexcept;
     /// Counts a start. Heaps of one burst begin at the same time and are counted together.
     void count_start(std::uint64_t now) noexcept {
@@ -333,7 +413,9 @@ class Window {
 
     WindowConfig config_;
     PoolPlacer placer_;
+    HeapPlacer* heap_placer_ = nullptr;  ///< null: payload lies in blocks of placer_
     HeapQueue* queue_;
+    LentPackets* lent_ = nullptr;  ///< null: all packets are copied
     stats::StreamCounters& counters_;
     KeyTable table_;
     std::uint64_t last_key_ = 0;     ///< of last_record_
@@ -341,21 +423,22 @@ class Window {
     std::uint64_t now_ = 0;          ///< arrival of the packet being decided
     std::uint64_t last_start_ = 0;   ///< first arrival of the latest heap; 0: none
     std::uint64_t same_start_ = 0;   ///< further heaps that began then and are not in times_ yet
-    std::uint32_t outstanding_ = 0;
-    std::uint32_t commits_ = 0;
+    Tickets own_tickets_;            ///< of the caller's copies
+    Tickets* tickets_ = &own_tickets_;
     bool stopped_ = false;
     bool stop_pending_ = false;
     std::uint32_t doubts_ = 0;        ///< substreams in doubt: meanwhile every packet takes the slow path
     std::uint32_t ghost_cursor_ = 0;  ///< substream where the search for a ghost continues
     bool blocked_ = false;
     bool has_waited_ = false;
+    bool giving_up_ = false;  ///< heaps end for no fault of theirs
     bool waits_ = false;      ///< rather than lose a packet
     bool retracted_ = false;  ///< an ended heap is not to be delivered, or only where there is plenty of room
     std::uint32_t free_count_ = 0;
     std::uint32_t ended_head_ = 0;
     std::uint32_t ended_tail_ = 0;
     std::uint32_t ended_mask_ = 0;
-    std::size_t live_bytes_ = 0;  ///< blocks of live heaps
+    std::size_t live_bytes_ = 0;  ///< payload blocks of live heaps
     std::size_t last_block_ = 0;  ///< bytes, of the latest heap
     std::vector<Record*> free_;   ///< stack
     std::vector<Record*> ended_;  ///< ring of heaps on their way to the queue
@@ -363,6 +446,7 @@ class Window {
     std::vector<Record> records_;
     Suspects suspects_;
     stats::StreamTimes times_;
+    Books books_;
 };
 
 }  // namespace spead::heap

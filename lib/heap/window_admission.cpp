@@ -38,6 +38,13 @@ bool is_match(std::uint32_t packets, bool complete, const Record& r) noexcept {
 
 }  // namespace
 
+[[gnu::noinline]] void Window::count_gap(std::uint64_t now) noexcept {
+    times_.gap.add(0, std::exchange(same_start_, 0));
+    if (last_start_ != 0)
+        times_.gap.add(now > last_start_ ? now - last_start_ : 0);
+    last_start_ = now;
+}
+
 /// Evicts the oldest heaps of the substream, as far as necessary: more than max_live have begun with the one
 /// that is to have the last number, whose place is not written yet.
 [[gnu::noinline]] void Window::make_way(Substream& s, bool demoted) noexcept {
@@ -80,8 +87,8 @@ bool is_match(std::uint32_t packets, bool complete, const Record& r) noexcept {
 }
 
 /// Evicts the oldest heaps that have been surpassed. The others that stay although max_live newer ones have
-/// begun are in doubt.
-void Window::settle(Substream& s) noexcept {
+/// begun are in doubt; so is `busy`, whose packet is being entered.
+void Window::settle(Substream& s, const Record* busy) noexcept {
     Places& p = s.places;
     for (;; p.oldest++) {
         while (p.span() > config_.max_live && p.at(p.oldest).live() == nullptr)
@@ -91,7 +98,7 @@ void Window::settle(Substream& s) noexcept {
             Record& r = *p.at(p.oldest).live();
             if ((r.flags & Record::kDue) == 0)
                 count_witnesses(s, r);
-            if (r.witnesses >= std::min(config_.max_live, kWitnesses)) {
+            if (r.witnesses >= std::min(config_.max_live, kWitnesses) && &r != busy) {
                 evict(s, r);
                 continue;
             }
@@ -135,7 +142,7 @@ void Window::count_witnesses(Substream& s, Record& r) noexcept {
         return;
     x.witness_for = r->place + 1;
     if (++r->witnesses >= std::min(config_.max_live, kWitnesses))
-        settle(s);
+        settle(s, &x);
 }
 
 /// Returns whether the heap is so slow that it is treated like a ghost when memory is short.
@@ -146,19 +153,13 @@ bool Window::is_slow(const Record& r) const noexcept {
     return r.packets < kShown && newer >= kSlow;
 }
 
-/// Returns whether a copy into it may be outstanding.
-bool Window::may_be_copied_to(const Record& ghost) const noexcept {
-    return outstanding_ != 0 && ghost.last_arrival == now_ &&
-           (ghost.packets != 1 || ghost.begun_after == static_cast<std::uint16_t>(commits_));
-}
-
 void Window::evict(Substream& s, Record& r) noexcept {
     // Later, not at the same time: all packets of a burst have one arrival time.
     if (r.last_arrival > s.start_before)
         counters_.heaps_interleaved_evictions++;
     // A ghost is not delivered where its memory is wanted more.
     const bool wanted = config_.guarded && is_ghost(r) && !waits_ && bytes_of(r) > placer_.available() / 4 &&
-                        !may_be_copied_to(r);
+                        !tickets_->is_out(r.ticket);
     end(r, HeapEnd::evicted);
     if (wanted) [[unlikely]]
         drop_last_ended();
@@ -191,10 +192,13 @@ bool Window::evict_due(Substream& s, bool busy_too) noexcept {
 }
 
 /// Drops the largest ghost whose memory, or record, is wanted for a block of `bytes`. A request above a fair
-/// amount takes it only from ghosts that have as much; with `larger`, only from those that have more. Returns
-/// false when none of the examined ones would help.
-bool Window::drop_ghost(std::size_t bytes, bool larger) noexcept {
-    const bool modest = room_for(config_.live_capacity(), bytes) <= placer_.quota();
+/// amount takes it only from ghosts that have as much; with `larger`, only from those that have more. If
+/// books are short, sizes are those of books. `keep` is in use. Returns false when none of the examined ones
+/// would help.
+bool Window::drop_ghost(std::size_t bytes, bool larger, Short what, const Record* keep) noexcept {
+    const bool books = what == Short::books;
+    const bool modest =
+        room_for(config_.live_capacity(), bytes) <= (books ? books_.capacity() : placer_.quota());
     const std::size_t least = free_count_ == 0 ? 0
                               : larger         ? 2 * bytes
                               : modest         ? bytes / kGhostTries
@@ -206,13 +210,13 @@ bool Window::drop_ghost(std::size_t bytes, bool larger) noexcept {
         Places& p = substreams_[ghost_cursor_].places;
         for (std::uint32_t n = p.oldest; n != p.begun && looks < kGhostLooks; n++) {
             Record* const r = p.at(n).live();
-            if (r == nullptr)
+            if (r == nullptr || r == keep)
                 continue;
             looks++;
-            if (!(is_ghost(*r) || is_slow(*r)) || may_be_copied_to(*r))
+            if (!(is_ghost(*r) || is_slow(*r)) || tickets_->is_out(r->ticket))
                 continue;
-            const std::size_t size = bytes_of(*r);
-            if (size < least)
+            const std::size_t size = books ? books_of(*r) : bytes_of(*r);
+            if (size < least || (books && size == 0))
                 continue;
             // For a record, one that had its time goes before one that has just begun.
             const auto rank =

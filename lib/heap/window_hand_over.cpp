@@ -3,10 +3,31 @@
 #include <algorithm>
 #include <array>
 
+#include "heap/lent_packets.hpp"
 #include "heap/room.hpp"
 #include "heap/window.hpp"
 
 namespace spead::heap {
+
+/// Removes the heap's count from the live heaps.
+void Window::leave(std::uint64_t key, KeyTable::State state, std::uint8_t flavour) noexcept {
+    KeyTable::Entry* const entry = table_.find(key);
+    if (config_.history == 0) {
+        if (entry != nullptr)
+            table_.erase(entry);
+        return;
+    }
+    Substream& s = substream_of(key);
+    if (entry != nullptr) {
+        entry->state = state;
+        entry->record = 0;
+        make_place(s, flavour);
+    } else {
+        make_place(s, flavour);
+        table_.insert(key, state, 0);
+    }
+    s.history.remember(key, now_);
+}
 
 /// Returns whether ended, queued and consumers' heaps leave room for the live heaps and those that may begin
 /// until the next hand-over, if all are like `next`. A stream that can wait needs none for the latter: they
@@ -21,7 +42,8 @@ bool Window::leaves_room(const Record& next) const noexcept {
     if (placer_.out() - live_bytes_ > quota - reserve)
         return false;
     // The other policies lose heaps to a consumer that holds too many records; this one loses none.
-    return !waits_ || records_elsewhere() <= records_.size() - config_.live_capacity() - 2 * kMaxBatch;
+    return !waits_ ||
+           records_elsewhere() <= records_.size() - config_.live_capacity() - 2 * kMaxBatch - config_.copying;
 }
 
 /// Returns whether `next` has to wait outside the queue although that may have a place.
@@ -42,16 +64,32 @@ bool Window::is_unwanted(const Record& ghost) const noexcept {
     return !waits_ && (queue_->size() >= queue_->capacity() / 2 || !leaves_room(ghost));
 }
 
+/// Returns how many ended heaps from `first` on, of `most`, have all their copies: all, or of the first
+/// kMaxBatch.
+std::uint32_t Window::copied(Record* const* first, std::uint32_t most) const noexcept {
+    if (!tickets_->any_out()) [[likely]]
+        return most;
+    most = std::min<std::uint32_t>(most, kMaxBatch);
+    std::uint32_t n = 0;
+    while (n < most && !tickets_->is_out(first[n]->ticket))
+        n++;
+    return n;
+}
+
 void Window::hand_over(std::uint64_t now) noexcept {
-    if (outstanding_ != 0 || ended_head_ == ended_tail_)
+    if (ended_head_ == ended_tail_)
         return;
+    if (heap_placer_ != nullptr) [[unlikely]]
+        return recycle();
     blocked_ = false;
     bool pushed_any = false;
     while (ended_head_ != ended_tail_) {
         const std::uint32_t at = ended_head_ & ended_mask_;
         const std::uint32_t run = std::min(ended_tail_ - ended_head_, ended_mask_ + 1 - at);
         Record* const next = ended_[at];
-        std::uint32_t count = run;
+        std::uint32_t count = copied(&ended_[at], run);
+        if (count == 0)
+            break;
         if (retracted_) [[unlikely]] {
             if ((next->flags & Record::kRetracted) != 0) {
                 free_record(*next);
@@ -123,10 +161,11 @@ void Window::drop(Record& r) noexcept {
 }
 
 void Window::drop_waiting() noexcept {
-    if (outstanding_ != 0)
-        return;
     while (ended_head_ != ended_tail_) {
-        Record& r = *ended_[ended_head_++ & ended_mask_];
+        Record& r = *ended_[ended_head_ & ended_mask_];
+        if (tickets_->is_out(r.ticket))
+            break;
+        ended_head_++;
         if ((r.flags & Record::kRetracted) != 0)
             free_record(r);
         else
@@ -135,12 +174,21 @@ void Window::drop_waiting() noexcept {
     blocked_ = false;
 }
 
+void Window::lend_with(LentPackets& lent) noexcept {
+    lent.number_from(records_.data());
+    lent_ = &lent;
+    queue_->lend_with(lent);
+}
+
 void Window::free_record(Record& r) noexcept {
-    placer_.release(r.payload);
+    if (lent_ != nullptr) [[unlikely]]
+        lent_->release(r);
+    if (r.payload) [[likely]]
+        placer_.release(r.payload);
     if (r.item_block) [[unlikely]]
-        placer_.release(r.item_block);
+        books_.give_back(r.item_block);
     if (r.range_block) [[unlikely]]
-        placer_.release(r.range_block);
+        books_.give_back(r.range_block);
     free_[free_count_++] = &r;
 }
 

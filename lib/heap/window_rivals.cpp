@@ -31,7 +31,7 @@ bool Window::agrees(const Record& r, const PacketView& v) noexcept {
 /// refused.
 Window::Accepted Window::contradicted(const PacketView& v) noexcept {
     const Accepted refused{PacketOutcome::inconsistent, nullptr};
-    if (!config_.guarded)
+    if (!config_.guarded || heap_placer_ != nullptr)
         return refused;
     Record& first = records_[table_.find(v.key)->record];
     bool shown = false;

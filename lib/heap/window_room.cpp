@@ -9,14 +9,6 @@
 
 namespace spead::heap {
 
-namespace {
-
-std::uint64_t end_of(const PacketView& v) {
-    return v.offset + v.payload_length;
-}
-
-}  // namespace
-
 std::uint16_t Window::packets_with_room() noexcept {
     if (!is_short())
         return kMaxBatch;
@@ -34,16 +26,18 @@ Window::Accepted Window::cannot_grow(Grown why) noexcept {
     return {PacketOutcome::no_memory, nullptr};
 }
 
-/// Places the bytes; reclaims consumers' heaps only when necessary.
-memory::Block Window::place_or_reclaim(std::size_t bytes) noexcept {
-    memory::Block block = placer_.place(bytes);
+/// Returns a block for the books of `r`; reclaims consumers' heaps only when necessary.
+memory::Block Window::take_books(const Record& r, std::size_t bytes) noexcept {
+    memory::Block block = books_.take(bytes);
     if (!block) {
         reclaim();
-        block = placer_.place(bytes);
+        block = books_.take(bytes);
     }
-    for (std::uint32_t tries = 0;
-         !block && config_.guarded && !may_wait() && tries < kGhostTries && drop_ghost(bytes, false); tries++)
-        block = placer_.place(bytes);
+    // A placer has to hear of a ghost's end first.
+    for (std::uint32_t tries = 0; !block && heap_placer_ == nullptr && config_.guarded && !may_wait() &&
+                                  tries < kGhostTries && drop_ghost(bytes, false, Short::books, &r);
+         tries++)
+        block = books_.take(bytes);
     return block;
 }
 
@@ -52,7 +46,7 @@ memory::Block Window::place_or_reclaim(std::size_t bytes) noexcept {
 std::size_t Window::wanted(const PacketView& v) const noexcept {
     if (v.heap_length != kUnknownLength) [[likely]]
         return v.heap_length;
-    const std::uint64_t least = std::max<std::uint64_t>(end_of(v), 1);
+    const std::uint64_t least = std::max<std::uint64_t>(v.end(), 1);
     const std::uint64_t share = std::bit_floor(placer_.quota() / room_for(config_.live_capacity(), 1));
     return std::clamp(share, least, std::max(least, config_.max_heap_bytes));
 }
@@ -65,7 +59,7 @@ memory::Block Window::place(const PacketView& v) noexcept {
         return {};
     if (v.heap_length != kUnknownLength) [[likely]]
         return placer_.place(v.heap_length);
-    return placer_.place_between(std::max<std::uint64_t>(end_of(v), 1), wanted(v));
+    return placer_.place_between(std::max<std::uint64_t>(v.end(), 1), wanted(v));
 }
 
 /// Returns whether more heaps are live than could be if all were genuine. Another one then leaves as much as
@@ -87,7 +81,8 @@ memory::Block Window::find_place(const PacketView& v, bool& waits) noexcept {
             waits = true;
             return {};
         }
-        for (std::uint32_t tries = 0; tries < kGhostTries && drop_ghost(bytes, larger); tries++)
+        for (std::uint32_t tries = 0; tries < kGhostTries && drop_ghost(bytes, larger, Short::payload);
+             tries++)
             if (const memory::Block block = place(v))
                 return block;
     }
@@ -101,15 +96,12 @@ Window::Grown Window::reserve_items(Record& r, std::uint32_t more) noexcept {
     if (need <= r.item_capacity)
         return Grown::yes;
     const std::uint32_t capacity = std::max(std::uint32_t{64}, std::bit_ceil(need));
-    const memory::Block block = place_or_reclaim(item_block_bytes(capacity));
+    const memory::Block block = take_books(r, item_block_bytes(capacity));
     if (!block)
         return Grown::no_memory;
-    live_bytes_ += placer_.capacity(block);
     move_items(r, block.base, capacity);
-    if (r.item_block) {
-        live_bytes_ -= placer_.capacity(r.item_block);
-        placer_.release(r.item_block);
-    }
+    if (r.item_block)
+        books_.give_back(r.item_block);
     r.item_block = block;
     return Grown::yes;
 }
@@ -118,27 +110,27 @@ Window::Grown Window::grow_ranges(Record& r) noexcept {
     const std::uint32_t capacity = std::min(r.coverage.capacity() * 8, kMaxRanges);
     if (capacity == r.coverage.capacity())
         return Grown::at_limit;
-    const memory::Block block = place_or_reclaim(std::size_t{capacity} * sizeof(Range));
+    const memory::Block block = take_books(r, std::size_t{capacity} * sizeof(Range));
     if (!block)
         return Grown::no_memory;
-    live_bytes_ += placer_.capacity(block);
     r.coverage.move_to(reinterpret_cast<Range*>(block.base), capacity);
-    if (r.range_block) {
-        live_bytes_ -= placer_.capacity(r.range_block);
-        placer_.release(r.range_block);
-    }
+    if (r.range_block)
+        books_.give_back(r.range_block);
     r.range_block = block;
     return Grown::yes;
 }
 
 /// Makes room for `bytes` of a heap whose length was unknown when it began. A stream that may not lose the
-/// rest of it moves it to a larger block; outstanding copies find it there.
+/// rest of it moves it to a larger block; copies of this batch find it there. Those of an engine would not,
+/// and its memory may be none that the CPU reads.
 Window::Grown Window::grow_payload(Record& r, std::uint64_t bytes) noexcept {
     const std::uint64_t capacity = placer_.capacity(r.payload);
     if (bytes <= capacity)
         return Grown::yes;
     if (config_.on_full != FullPolicy::block)
         return Grown::no_memory;
+    if (tickets_ != &own_tickets_)
+        return Grown::at_limit;
     const std::uint64_t most = std::clamp(2 * capacity, bytes, std::max(bytes, config_.max_heap_bytes));
     memory::Block block = placer_.place_between(bytes, most);
     if (!block) {
@@ -158,11 +150,11 @@ Window::Grown Window::grow_payload(Record& r, std::uint64_t bytes) noexcept {
 /// Handles a packet whose length differs from the heap's: it is the first with one, has none, or contradicts.
 PacketOutcome Window::adopt_length(Record& r, const PacketView& v) noexcept {
     if (v.heap_length == kUnknownLength && r.length != kUnknownLength)
-        return end_of(v) <= r.length ? PacketOutcome::placed : PacketOutcome::inconsistent;
+        return v.end() <= r.length ? PacketOutcome::placed : PacketOutcome::inconsistent;
     if (r.length != kUnknownLength || v.heap_length < r.coverage.extent())
         return PacketOutcome::inconsistent;
     const bool announced = v.heap_length != kUnknownLength;
-    if (const Grown grown = grow_payload(r, announced ? v.heap_length : end_of(v)); grown != Grown::yes)
+    if (const Grown grown = grow_payload(r, announced ? v.heap_length : v.end()); grown != Grown::yes)
         return cannot_grow(grown).outcome;
     r.length = v.heap_length;
     return PacketOutcome::placed;

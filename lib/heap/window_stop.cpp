@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Ends heaps without a packet of theirs: after a time without one, at a stop item, with the stream.
+/// Handles stream control, and ends heaps without a packet of theirs: after a time without one, at a stop
+/// item, with the stream.
 #include "heap/window.hpp"
 
 namespace spead::heap {
@@ -10,6 +11,22 @@ void Window::see_control(const PacketView& v) noexcept {
     counters_.stop_items++;
     if (config_.stop_on_stop_item)
         refuse_packets();
+}
+
+/// Retracts a heap of several packets with stream control only, which is no data: its packets move to
+/// `control`, and the heap is not counted.
+bool Window::retract_if_control(Record& r) noexcept {
+    if ((r.flags & (Record::kHasControl | Record::kHasItems)) != Record::kHasControl || config_.control_heaps)
+        [[likely]]
+        return false;
+    r.flags |= Record::kRetracted;
+    // The packet that completed it is counted as placed by accept() after this.
+    counters_[PacketOutcome::placed] -= r.packets;
+    counters_[PacketOutcome::control] += r.packets;
+    counters_.bytes -= r.coverage.received();
+    counters_.control_bytes += r.coverage.received();
+    counters_.heaps_started--;
+    return true;
 }
 
 void Window::expire(std::uint64_t now) noexcept {

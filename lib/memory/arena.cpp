@@ -25,16 +25,25 @@ std::size_t Arena::block_for(std::size_t bytes, std::size_t capacity, std::size_
     return std::max(unit_for(capacity, largest), std::bit_ceil(bytes));
 }
 
-Arena::Arena(std::size_t bytes, std::size_t largest) {
-    bytes = capacity_for(bytes, largest);
+Arena::Arena(std::size_t bytes, std::size_t largest) : mapping_(capacity_for(bytes, largest)) {
+    divide({mapping_.base(), capacity_for(bytes, largest)}, largest);
+    poison(mapping_.base(), mapping_.length());
+}
+
+Arena::Arena(std::span<std::byte> memory, std::size_t largest) {
+    divide(memory, largest);
+    poison(memory.data(), memory.size());
+}
+
+/// Makes everything free. The length of `memory` is a multiple of the largest block.
+void Arena::divide(std::span<std::byte> memory, std::size_t largest) {
+    const std::size_t bytes = memory.size();
     largest = std::bit_ceil(std::max(largest, kMinUnit));
     unit_ = unit_for(bytes, largest);
     unit_shift_ = static_cast<unsigned>(std::countr_zero(unit_));
     orders_ = static_cast<unsigned>(std::countr_zero(largest)) - unit_shift_ + 1;
     capacity_ = bytes;
-    mapping_ = Mapping(bytes);
-    base_ = mapping_.base();
-    poison(base_, mapping_.length());
+    base_ = memory.data();
 
     const std::size_t units = bytes >> unit_shift_;
     stacks_.resize(orders_);

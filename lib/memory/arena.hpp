@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "memory/mapping.hpp"
@@ -39,6 +40,10 @@ class Arena {
     /// Makes an arena. `bytes` is rounded up to a multiple of `largest` (itself rounded up to a power of
     /// two), so that at least one block of the largest class exists. Throws Error as Mapping does.
     Arena(std::size_t bytes, std::size_t largest);
+    /// Makes an arena over memory of the caller, which outlives it. The arena neither reads nor writes the
+    /// memory, so that may be memory of a device. `memory` begins at a multiple of kAlignment, and its length
+    /// is one that capacity_for() returns.
+    Arena(std::span<std::byte> memory, std::size_t largest);
 
     /// Returns `bytes` rounded up: the capacity of such an arena.
     static std::size_t capacity_for(std::size_t bytes, std::size_t largest) noexcept;
@@ -111,6 +116,7 @@ class Arena {
     std::uint32_t unit_index(Block block) const noexcept {
         return static_cast<std::uint32_t>(static_cast<std::size_t>(block.base - base_) >> unit_shift_);
     }
+    void divide(std::span<std::byte> memory, std::size_t largest);
     Block alloc_slow(unsigned order, std::size_t bytes) noexcept;
     std::uint32_t take(unsigned order) noexcept;
     void release(std::uint32_t unit, unsigned order) noexcept;

@@ -186,6 +186,13 @@ Mapping::Mapping(std::size_t length) {
     }
 }
 
+int Mapping::lock() noexcept {
+    if (base_ != nullptr && backing_ != Backing::hugetlb && mlock(base_, length_) != 0)
+        return errno;
+    kind_ = MemoryKind::pinned;
+    return 0;
+}
+
 Mapping::~Mapping() {
     if (base_ == nullptr)
         return;
@@ -202,6 +209,7 @@ Mapping& Mapping::operator=(Mapping&& other) noexcept {
     std::swap(length_, other.length_);
     std::swap(mapped_, other.mapped_);
     std::swap(backing_, other.backing_);
+    std::swap(kind_, other.kind_);
     return *this;
 }
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "memory/memory_kind.hpp"
+
 namespace spead::memory {
 
 /// Maps anonymous memory for heap payloads, outside EAL: from hugetlbfs when enough pages of 2 MiB or of 1
@@ -28,12 +30,20 @@ class Mapping {
     std::byte* base() const noexcept { return base_; }
     std::size_t length() const noexcept { return length_; }
     Backing backing() const noexcept { return backing_; }
+    /// Returns `pinned` after lock(), else `host`.
+    MemoryKind kind() const noexcept { return kind_; }
+
+    /// Keeps the memory resident, and its pages where they are (mlock). Huge pages of hugetlbfs are so
+    /// anyway, and need no limit. Returns 0 or the error number: ENOMEM or EPERM if the process may not lock
+    /// so much.
+    [[nodiscard]] int lock() noexcept;
 
   private:
     std::byte* base_ = nullptr;
     std::size_t length_ = 0;
     std::size_t mapped_ = 0;  ///< bytes: more than length_ where pages are larger
     Backing backing_ = Backing::plain;
+    MemoryKind kind_ = MemoryKind::host;
 };
 
 constexpr std::string_view name_of(Mapping::Backing b) {

@@ -91,7 +91,7 @@ void RegionTable::add(const Region& region) {
     Slot& slot = this->slot(free);
     slot.begin.store(begin, std::memory_order_relaxed);
     slot.end.store(end, std::memory_order_relaxed);
-    slot.cpu_accessible.store(region.cpu_accessible, std::memory_order_relaxed);
+    slot.cpu_accessible.store(region.cpu_accessible(), std::memory_order_relaxed);
     slot.version.fetch_add(1, std::memory_order_release);
     used_.store(std::max(used, free + 1), std::memory_order_release);
     generation_.store(next_generation(), std::memory_order_release);

@@ -7,16 +7,19 @@
 #include <cstdint>
 #include <mutex>
 
+#include "memory/memory_kind.hpp"
+
 /// Lists memory that ports may read and write directly.
 namespace spead::memory {
 
 /// Describes a range of memory known to the ports.
 struct Region {
     std::byte* base = nullptr;
-    std::size_t length = 0;      ///< bytes, at least 1
-    bool cpu_accessible = true;  ///< false: device memory, which no code of ours may read or write
-    int numa = -1;               ///< NUMA node, -1: unknown
+    std::size_t length = 0;  ///< bytes, at least 1
+    MemoryKind kind = MemoryKind::host;
+    int numa = -1;  ///< NUMA node, -1: unknown
 
+    bool cpu_accessible() const noexcept { return memory::cpu_accessible(kind); }
     const std::byte* end() const noexcept { return base + length; }
     bool operator==(const Region&) const = default;
 };

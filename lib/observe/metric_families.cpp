@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "observe/chunk_families.hpp"
 #include "observe/part_families.hpp"
 #include "stats/rates.hpp"
 
@@ -430,6 +431,7 @@ std::vector<MetricFamily> metric_families(const View& view, RisingCounts& rising
     rising.update(now);
     add_stream_counts(out, now, rising);
     add_stream_levels(out, now, rates);
+    add_chunk_families(out, now);
     add_endpoints(out, now);
     add_sends(out, now, rates);
     add_ports(out, now);

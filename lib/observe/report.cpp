@@ -8,6 +8,7 @@
 
 #include "base/units.hpp"
 #include "observe/capture_report.hpp"
+#include "observe/chunk_report.hpp"
 #include "observe/json.hpp"
 #include "observe/report_details.hpp"
 #include "observe/table.hpp"
@@ -93,6 +94,10 @@ Json stream_json(const StreamSnapshot& s) {
     info["stop_items"] = s.stop_items;
     info["held_now"] = s.held_now;
     info["hold_refused"] = s.hold_refused;
+    info["rotating_bytes"] = s.rotating_bytes;
+    info["streaming_now"] = s.streaming_now;
+    info["lent_now"] = s.lent_now;
+    info["lend_full"] = s.lend_full;
     info["verified"] = s.heaps_verified;
     info["wrong"] = s.heaps_wrong;
     info["queue_heaps"] = s.queue_heaps;
@@ -105,6 +110,12 @@ Json stream_json(const StreamSnapshot& s) {
     stream["packets"] = std::move(packets);
     stream["heaps"] = std::move(heaps);
     stream["info"] = std::move(info);
+    if (s.chunks.any())
+        stream["chunks"] = chunks_json(s.chunks);
+    if (!s.chunks_counted_with.empty())
+        stream["chunks"]["counted_with"] = s.chunks_counted_with;
+    if (!s.axes.empty())
+        stream["axes"] = axes_json(s.axes);
     add_stream_details(stream, s);
     return stream;
 }
@@ -212,6 +223,10 @@ class RateCells {
         const auto rate = per_second(count, before, active);
         return rate ? human_packet_rate(*rate) : "-";
     }
+    std::optional<double> events(std::uint64_t count, std::uint64_t before,
+                                 const stats::ActiveTime& active) const {
+        return per_second(count, before, active);
+    }
     /// Returns the stream's earlier counts; all zero for a new stream.
     StreamSnapshot before(const StreamSnapshot& s) const {
         return s.name == kRemoved ? removed_before(&Snapshot::streams, &Snapshot::removed)
@@ -284,10 +299,12 @@ std::string endpoints_text(const std::vector<std::string>& endpoints) {
     return fmt::format("{} and {} more", endpoints.front(), endpoints.size() - 1);
 }
 
-/// Returns the tables of packets and of heaps.
+/// Returns the tables of packets, and of heaps and chunks.
 std::pair<std::string, std::string> streams_tables(const Snapshot& snapshot, const RateCells& rates) {
     Table packets;
     Table heaps;
+    Table chunks;
+    Table axes;
     for (const StreamSnapshot& s : all_streams(snapshot)) {
         const StreamSnapshot before = rates.before(s);
         packets.row("stream", s.name);
@@ -304,6 +321,11 @@ std::pair<std::string, std::string> streams_tables(const Snapshot& snapshot, con
         packets.number_if_any("missing bytes", missing_bytes(s));
         packets.count_if_any("(reordered)", s.packets_reordered);
 
+        if (s.chunks.any())
+            add_chunks_row(chunks, s, rates.events(s.chunks.taken, before.chunks.taken, s.active));
+        add_axes_rows(axes, s);
+        if (s.chunks.any() && s.heaps_started == 0)
+            continue;
         heaps.row("heaps", s.name);
         heaps.count("started", s.heaps_started);
         heaps.count("complete", of(s, HeapEnd::complete));
@@ -319,7 +341,11 @@ std::pair<std::string, std::string> streams_tables(const Snapshot& snapshot, con
         heaps.count_if_any("(wrong)", s.heaps_wrong);
         heaps.count_if_any("(stop items)", s.stop_items);
     }
-    return {packets.text(), heaps.text()};
+    std::string text = heaps.text();
+    for (const Table* const table : {&chunks, &axes})
+        if (!table->empty())
+            text += (text.empty() ? "" : "\n") + table->text();
+    return {packets.text(), text};
 }
 
 std::string sends_table(const Snapshot& snapshot, const RateCells& rates) {

@@ -7,10 +7,15 @@
 
 namespace spead::port {
 
-enum class Steering : std::uint8_t { software, rte_flow, xdp_map };
+enum class Steering : std::uint8_t { software, rte_flow, xdp_map, sockets };
+/// Returns whether a rule puts the packets of its endpoint into one queue, and other rules into others.
+constexpr bool steers_by_queue(Steering s) {
+    return s == Steering::rte_flow || s == Steering::sockets;
+}
 /// Says how group membership is reported to the network: not at all (files, rings), by a kernel socket on the
-/// port's netdev, or by our own IGMP host, where the kernel does not see the port.
-enum class Membership : std::uint8_t { none, kernel_socket, own_host };
+/// port's netdev, by our own IGMP host, where the kernel does not see the port, or by the sockets that are
+/// the port's rules.
+enum class Membership : std::uint8_t { none, kernel_socket, own_host, rules };
 
 /// Says which arrival times a port's driver writes into mbufs.
 enum class RxTimestamps : std::uint8_t {
@@ -36,7 +41,9 @@ struct Capabilities {
     bool finite = false;              ///< the source ends (a capture file); see Port::exhausted
     bool receives_own = false;        ///< sent packets come back on the same port (ring): fit for loopback
     bool trusts_peer =
-        false;                ///< another process writes the lengths of received packets; the PMD believes it
+        false;  ///< another process writes the lengths of received packets; the PMD believes it
+    bool receives_only = false;  ///< it takes no packets to send
+    bool counts_packets = true;  ///< the device's extended counters are of its packets
     bool needs_peer = false;  ///< carries nothing until another process connects (memif); see Port::poll_link
     /// Holds how many sent segments the driver may keep until more are sent (mlx5: 31). 0: freed promptly.
     std::uint16_t late_free_segments = 0;
@@ -60,6 +67,8 @@ constexpr std::string_view name_of(Steering s) {
             return "rte_flow";
         case Steering::xdp_map:
             return "xdp map";
+        case Steering::sockets:
+            return "sockets";
         case Steering::software:
             break;
     }
@@ -84,6 +93,8 @@ constexpr std::string_view name_of(Membership m) {
             return "kernel socket";
         case Membership::own_host:
             return "own IGMP host";
+        case Membership::rules:
+            return "its sockets";
         case Membership::none:
             break;
     }

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "base/error.hpp"
+#include "port/buffer_loans.hpp"
 #include "port/device_name.hpp"
 #include "port/device_string.hpp"
 
@@ -164,9 +165,18 @@ std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
         }
         check_times(request, driver, table);
         planned.push_back({request, &driver, plan_device(request, named[i])});
-        if (request.held_mbufs != 0) {
+        const bool lends = request.lent_mbufs != 0 && !planned.back().device.capabilities.receives_own;
+        if (lends) {
+            planned.back().loans = std::make_shared<BufferLoans>(request.lent_mbufs);
+        } else if (request.lent_mbufs != 0) {
+            planned.back().device.remarks.push_back(
+                fmt::format("{}: received packets are in the buffers of its senders, which cannot be lent: "
+                            "heaps are copied",
+                            where(request)));
+        }
+        if (const std::uint32_t more = request.held_mbufs + (lends ? request.lent_mbufs : 0); more != 0) {
             QueueSizes& rx = planned.back().device.rx;
-            rx = queue_sizes(rx.descriptors, rx.mbufs + request.held_mbufs, rx.data_room, rx.cache);
+            rx = queue_sizes(rx.descriptors, rx.mbufs + more, rx.data_room, rx.cache);
             if (const std::uint32_t slot = planned.back().device.rx_slot; slot != 0) {
                 rx.pool_bytes = slot_pool_bytes(rx.mbufs, slot);
             }

@@ -25,6 +25,8 @@
 /// Everything here is control code: main thread only, may throw spead::Error.
 namespace spead::port {
 
+class BufferLoans;
+
 /// Says whether a feature of some devices is requested.
 enum class UseDevice : std::uint8_t { never, if_it_can, must };
 
@@ -46,6 +48,8 @@ struct PortRequest {
     /// Limits the mbufs that filters and lcores without a queue of their own may keep; each pool gets that
     /// many more.
     std::uint32_t held_mbufs = 0;
+    /// Limits the mbufs that heaps may refer to instead of being copied; each pool gets that many more.
+    std::uint32_t lent_mbufs = 0;
     UseDevice timestamps = UseDevice::never;  ///< arrival times of the device
     UseDevice send_on_time = UseDevice::never;
     std::size_t buffer_size = 0;  ///< bytes of packets a receive queue should hold (`--buffer-size`)
@@ -133,7 +137,7 @@ class Driver {
     /// any is wanted; plan() then gets that number. If there are fewer, the remaining lcores work behind the
     /// first queue's.
     virtual std::uint16_t grant_queues(const PortRequest& request) const {
-        const bool one = declared().steering != Steering::rte_flow;
+        const bool one = !steers_by_queue(declared().steering);
         return request.rx_queues > 1 && one ? std::uint16_t{1} : request.rx_queues;
     }
     /// Checks name, file, interface and privilege, and translates MTU and sizes into devargs. Changes
@@ -201,6 +205,8 @@ struct PlannedPort {
     PortRequest request;  ///< `device` completed: a translated name, a number for a bare driver name
     const Driver* driver = nullptr;
     PreparedDevice device;
+    /// Holds the loans of its buffers, of every device that is opened for it; null: heaps are copied.
+    std::shared_ptr<BufferLoans> loans{};
 };
 
 /// Plans all ports of a run; changes nothing, works before EAL is initialised (`--check`, EAL's `-m`).

@@ -56,6 +56,7 @@ class Port {
     void stop();
     /// Calls stop(), then closes and removes the device, frees the pools and undoes the changes of open
     /// outside the process. Does nothing when closed. If a pool still lacks mbufs, it is kept, with a remark.
+    /// While buffers may be lent, the port's BufferLoans keep its pools instead.
     /// Never throws.
     void close() noexcept;
 

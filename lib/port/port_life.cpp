@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "port/buffer_loans.hpp"
 #include "port/device_calls.hpp"
 #include "port/flow_rules.hpp"
 #include "port/link_guard.hpp"
@@ -150,6 +151,9 @@ void Port::State::tear_down() noexcept {
             device.held.reset();
         }
         for (rte_mempool* pool : pools) {
+            if (planned.loans != nullptr && planned.loans->keep(pool, device.rx_kept)) {
+                continue;
+            }
             if (const unsigned missing = rte_mempool_in_use_count(pool); missing > device.rx_kept) {
                 remarks.push_back(fmt::format(
                     "{}: {} mbufs were not returned to their pool, which stays allocated", name, missing));

@@ -66,6 +66,26 @@ std::optional<std::int64_t> Sysfs::number(std::string_view path) const {
     return error == std::errc{} && end == word.data() + word.size() ? std::optional{value} : std::nullopt;
 }
 
+std::set<unsigned> Sysfs::cpus(std::string_view path) const {
+    constexpr unsigned kMost = 65536;
+    std::set<unsigned> cpus;
+    const std::string list = text(path).value_or("");
+    const char* const end = list.data() + list.size();
+    for (const char* at = list.data(); at < end;) {
+        const char* const comma = std::find(at, end, ',');
+        unsigned first = 0;
+        auto read = std::from_chars(at, comma, first);
+        unsigned last = first;
+        if (read.ec == std::errc{} && read.ptr < comma && *read.ptr == '-')
+            read = std::from_chars(read.ptr + 1, comma, last);
+        if (read.ec == std::errc{} && read.ptr == comma && last < kMost)
+            for (unsigned cpu = first; cpu <= last; cpu++)
+                cpus.insert(cpu);
+        at = comma == end ? end : comma + 1;
+    }
+    return cpus;
+}
+
 std::string Sysfs::link(std::string_view path) const {
     std::error_code error;
     const auto target = fs::read_symlink(at(path), error);

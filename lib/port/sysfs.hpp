@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,8 @@ class Sysfs {
     std::optional<std::string> text(std::string_view path) const;
     /// Returns the file's first word as a number; 0x means hexadecimal. Absent when it is none.
     std::optional<std::int64_t> number(std::string_view path) const;
+    /// Returns the CPUs of a list as the kernel writes them: "2,4-7". What is none is left out.
+    std::set<unsigned> cpus(std::string_view path) const;
     /// Returns the last part of a symbolic link's target; empty when there is no such link.
     std::string link(std::string_view path) const;
     /// Returns the names in a directory, sorted; empty when there is none.

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/suggest.hpp"
+#include "base/text_reader.hpp"
 #include "recv/filter_expression.hpp"
 
 /// Parses text into a FilterExpression: words, a tree, then tests that jump forward only.
@@ -18,39 +19,19 @@ namespace {
 constexpr std::array<std::string_view, 6> kSubjects{"item",   "heap",        "payload",
                                                     "source", "destination", "control"};
 
-bool is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.' || c == '/';
-}
-
-bool is_space(char c) {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-std::string shown(std::string_view token) {
-    if (token.empty())
-        return "the end";
-    std::string text = "`";
-    for (const char c : token.substr(0, 32))
-        text += c >= ' ' && c <= '~' ? std::string(1, c)
-                                     : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    return text + (token.size() > 32 ? "...`" : "`");
-}
+constexpr std::array<std::string_view, 4> kFilterSigns{"==", "!=", "<=", ">="};
+constexpr TextReader::Kind kFilterText{"filter", "./", kFilterSigns};
 
 }  // namespace
 
 class FilterParser {
   public:
-    FilterParser(std::string_view text, std::string_view where) : text_(text), where_(where) {}
+    FilterParser(std::string_view text, std::string_view where) : reader_(kFilterText, text, where) {}
 
     FilterExpression parse() {
-        if (text_.size() > FilterExpression::kMaxText)
-            throw_usage(where_, "a filter of {} characters is too long; give at most {}", text_.size(),
-                        FilterExpression::kMaxText);
-        next();
         const std::unique_ptr<Node> tree = disjunction();
-        if (!token_.empty())
-            fail("`and`, `or` or the end");
+        if (!reader_.token().empty())
+            reader_.fail("`and`, `or` or the end");
         FilterExpression expression;
         expression.start_ = emit(*tree, FilterExpression::kKeep, FilterExpression::kDrop, expression.tests_);
         return expression;
@@ -70,35 +51,6 @@ class FilterParser {
         std::unique_ptr<Node> right;
     };
 
-    /// Throws with the word at the current place, and the possible ones.
-    [[noreturn]] void fail(std::string_view wanted, const std::string& extra = {}) const {
-        throw_usage(where_, "the filter has {} at character {}{}; give {}", shown(token_), at_ + 1, extra,
-                    wanted);
-    }
-
-    void next() {
-        at_ += token_.size();
-        while (at_ < text_.size() && is_space(text_[at_]))
-            at_++;
-        const std::string_view rest = text_.substr(at_);
-        std::size_t length = 0;
-        while (length < rest.size() && is_word(rest[length]))
-            length++;
-        if (length == 0 && !rest.empty()) {
-            const bool two = rest.starts_with("==") || rest.starts_with("!=") || rest.starts_with("<=") ||
-                             rest.starts_with(">=");
-            length = two ? 2 : 1;
-        }
-        token_ = rest.substr(0, length);
-    }
-
-    bool take(std::string_view word) {
-        if (token_ != word)
-            return false;
-        next();
-        return true;
-    }
-
     std::unique_ptr<Node> join(Kind kind, std::unique_ptr<Node> left, std::unique_ptr<Node> right) {
         auto node = std::make_unique<Node>();
         node->kind = kind;
@@ -109,132 +61,134 @@ class FilterParser {
 
     std::unique_ptr<Node> disjunction() {
         auto left = conjunction();
-        while (take("or"))
+        while (reader_.take("or"))
             left = join(Kind::either, std::move(left), conjunction());
         return left;
     }
 
     std::unique_ptr<Node> conjunction() {
         auto left = negation();
-        while (take("and"))
+        while (reader_.take("and"))
             left = join(Kind::both, std::move(left), negation());
         return left;
     }
 
     std::unique_ptr<Node> negation() {
-        if (token_ == "not" || token_ == "(") {
+        if (reader_.token() == "not" || reader_.token() == "(") {
             if (++depth_ > FilterExpression::kMaxDepth)
-                fail(fmt::format("a filter with at most {} parentheses and `not` inside each other",
-                                 FilterExpression::kMaxDepth));
+                reader_.fail(fmt::format("a filter with at most {} parentheses and `not` inside each other",
+                                         FilterExpression::kMaxDepth));
             std::unique_ptr<Node> node;
-            if (take("not")) {
+            if (reader_.take("not")) {
                 node = join(Kind::negated, negation(), nullptr);
             } else {
-                next();
+                reader_.next();
                 node = disjunction();
-                if (!take(")"))
-                    fail("`and`, `or` or `)`");
+                if (!reader_.take(")"))
+                    reader_.fail("`and`, `or` or `)`");
             }
             depth_--;
             return node;
         }
         auto node = std::make_unique<Node>();
         if (++tests_ > FilterExpression::kMaxTests)
-            fail(fmt::format("at most {} tests", FilterExpression::kMaxTests));
+            reader_.fail(fmt::format("at most {} tests", FilterExpression::kMaxTests));
         node->test = test();
         return node;
     }
 
     Test test() {
         Test t;
-        if (take("control"))
+        if (reader_.take("control"))
             return t;
-        if (take("source")) {
+        if (reader_.take("source")) {
             t.field = Field::source;
             return address_test(t);
         }
-        if (take("destination")) {
+        if (reader_.take("destination")) {
             t.field = Field::destination;
             return address_test(t);
         }
-        if (take("item")) {
+        if (reader_.take("item")) {
             t.field = Field::item;
-            const std::size_t at = at_;
-            t.id = number("the item's id, as in item 0x1600");
+            const std::size_t at = reader_.at();
+            t.id = reader_.number("the item's id, as in item 0x1600");
             if (t.id >= wire::item::kHeapCnt && t.id <= wire::item::kPayloadLength)
-                throw_usage(where_,
+                throw_usage(reader_.where(),
                             "the filter has item {} at character {}, which belongs to the packet and is no "
                             "item of the heap; give `heap` for the heap count, `payload` for the bytes of "
                             "payload, or another id",
                             t.id, at + 1);
-        } else if (take("heap")) {
+        } else if (reader_.take("heap")) {
             t.field = Field::heap;
-        } else if (take("payload")) {
+        } else if (reader_.take("payload")) {
             t.field = Field::payload;
         } else {
-            fail(fmt::format("{}, `not` or `(`", list_of(kSubjects)), hint(token_, kSubjects));
+            reader_.fail(fmt::format("{}, `not` or `(`", list_of(kSubjects)),
+                         hint(reader_.token(), kSubjects));
         }
         return number_test(t);
     }
 
     Test number_test(Test t) {
-        if (take("&")) {
+        if (reader_.take("&")) {
             t.adjust = Adjust::mask;
-            t.by = number("a mask, as in item 0x1600 & 0xff == 3");
-        } else if (take("%")) {
+            t.by = reader_.number("a mask, as in item 0x1600 & 0xff == 3");
+        } else if (reader_.take("%")) {
             t.adjust = Adjust::modulo;
-            const std::size_t at = at_;
-            t.by = number("a number, as in heap % 4 == 1");
+            const std::size_t at = reader_.at();
+            t.by = reader_.number("a number, as in heap % 4 == 1");
             if (t.by == 0)
-                throw_usage(where_, "the filter divides by 0 at character {}; give 1 or more", at + 1);
+                throw_usage(reader_.where(), "the filter divides by 0 at character {}; give 1 or more",
+                            at + 1);
         }
         const std::optional<Compare> c = comparison();
         if (!c) {
             if (t.field == Field::item && t.adjust == Adjust::none)
                 return t;
-            fail("`==`, `!=`, `<`, `<=`, `>` or `>=`");
+            reader_.fail("`==`, `!=`, `<`, `<=`, `>` or `>=`");
         }
         t.compare = *c;
-        const std::size_t at = at_;
-        t.value = number("a number to compare with");
+        const std::size_t at = reader_.at();
+        t.value = reader_.number("a number to compare with");
         if (t.adjust == Adjust::modulo && t.compare == Compare::equal && t.value >= t.by)
-            throw_usage(where_,
+            throw_usage(reader_.where(),
                         "the filter has {} at character {}, and a number % {} cannot be that; give 0 to {}",
                         t.value, at + 1, t.by, t.by - 1);
         return t;
     }
 
     Test address_test(Test t) {
-        if (take("in")) {
-            const std::size_t at = at_;
-            const std::string_view token = token_;
+        if (reader_.take("in")) {
+            const std::size_t at = reader_.at();
+            const std::string_view token = reader_.token();
             const std::size_t slash = token.find('/');
             unsigned bits = 32;
             if (slash != std::string_view::npos) {
                 const auto digits = token.substr(slash + 1);
                 const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bits);
                 if (error != std::errc{} || end != digits.data() + digits.size() || bits > 32)
-                    fail("an address and 0 to 32 bits of it, as in 10.0.0.0/8");
+                    reader_.fail("an address and 0 to 32 bits of it, as in 10.0.0.0/8");
             }
             t.value = address(token.substr(0, slash)).value;
             t.compare = Compare::equal;
             t.adjust = Adjust::mask;
             t.by = bits == 0 ? 0 : (0xFFFFFFFFULL << (32 - bits)) & 0xFFFFFFFF;
             if ((t.value & ~t.by) != 0)
-                throw_usage(where_,
+                throw_usage(reader_.where(),
                             "the filter has {} at character {}, an address with bits beyond the first {}; "
                             "give {}/{}",
-                            shown(token), at + 1, bits,
+                            TextReader::shown(token), at + 1, bits,
                             to_string(Ipv4{static_cast<std::uint32_t>(t.value & t.by)}), bits);
-            next();
+            reader_.next();
             return t;
         }
         const std::optional<Compare> c = comparison();
         if (!c || (*c != Compare::equal && *c != Compare::not_equal))
-            fail("`in`, `==` or `!=`");
+            reader_.fail("`in`, `==` or `!=`");
         t.compare = *c;
-        t.value = address(token_).value;
-        next();
+        t.value = address(reader_.token()).value;
+        reader_.next();
         return t;
     }
 
@@ -242,7 +196,7 @@ class FilterParser {
         try {
             return parse_ipv4(text);
         } catch (const UsageError&) {
-            fail("an IPv4 address, as in 10.0.0.7");
+            reader_.fail("an IPv4 address, as in 10.0.0.7");
         }
     }
 
@@ -255,26 +209,12 @@ class FilterParser {
              {"<=", Compare::less_equal},
              {">", Compare::greater},
              {">=", Compare::greater_equal}}};
-        if (token_ == "=")
-            fail("`==`");
+        if (reader_.token() == "=")
+            reader_.fail("`==`");
         for (const auto& [sign, compare] : kSigns)
-            if (take(sign))
+            if (reader_.take(sign))
                 return compare;
         return std::nullopt;
-    }
-
-    std::uint64_t number(std::string_view wanted) {
-        std::string_view digits = token_;
-        const bool hexadecimal = digits.starts_with("0x") || digits.starts_with("0X");
-        if (hexadecimal)
-            digits.remove_prefix(2);
-        std::uint64_t value = 0;
-        const auto [end, error] =
-            std::from_chars(digits.data(), digits.data() + digits.size(), value, hexadecimal ? 16 : 10);
-        if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size())
-            fail(wanted, error == std::errc::result_out_of_range ? ", more than 64 bits hold" : "");
-        next();
-        return value;
     }
 
     /// Emits the tests of the tree after those that may follow them, so that every jump goes towards the
@@ -297,15 +237,15 @@ class FilterParser {
         return static_cast<std::uint16_t>(out.size() - 1);
     }
 
-    std::string_view text_;
-    std::string where_;
-    std::string_view token_;
-    std::size_t at_ = 0;  ///< of the token
+    TextReader reader_;
     std::size_t depth_ = 0;
     std::size_t tests_ = 0;
 };
 
 FilterExpression FilterExpression::parse(std::string_view text, std::string_view where) {
+    if (text.size() > FilterExpression::kMaxText)
+        throw_usage(std::string(where), "a filter of {} characters is too long; give at most {}", text.size(),
+                    FilterExpression::kMaxText);
     return FilterParser(text, where).parse();
 }
 

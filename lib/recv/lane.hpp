@@ -8,9 +8,12 @@
 
 #include "base/endpoint.hpp"
 #include "capture/tap.hpp"
+#include "chunk/chunk_lane.hpp"
 #include "heap/heap_queue.hpp"
 #include "heap/window.hpp"
+#include "memory/stores_rule.hpp"
 #include "recv/filter_gate.hpp"
+#include "recv/lent_buffers.hpp"
 #include "stats/counters.hpp"
 
 namespace spead::recv {
@@ -20,6 +23,7 @@ struct LaneConfig {
     std::vector<Endpoint> endpoints;       ///< the stream's endpoints on this lcore
     std::uint32_t max_packet_size = 9200;  ///< UDP payload bytes
     std::uint32_t queue_heaps = 256;
+    memory::CopySetting copy = memory::CopySetting::automatic;
     heap::WindowConfig window;
 };
 
@@ -44,22 +48,40 @@ struct Lane {
     std::vector<stats::EndpointCounters> endpoints;  ///< in the order of config.endpoints
     std::vector<std::uint64_t> stops_seen;           ///< stop items by endpoint
 
+    /// Takes the packets instead of the window, and puts them into chunks; null: the stream has heaps.
+    std::unique_ptr<chunk::ChunkLane> chunks;
     std::unique_ptr<FilterGate> filter;  ///< asked before packets are placed; null: keeps all
     /// Points to the tap that copies all packets of the stream on arrival, whatever their outcome; null:
     /// none. Belongs to the capture, and outlives its use here (capture/capture.hpp). Set by the lcore
     /// (mailbox), or before it runs.
     capture::Tap* tap = nullptr;
+    /// Holds packets that stay in the port's buffers, instead of copies in their heaps; null: all are copied.
+    std::unique_ptr<LentBuffers> lent;
+
+    /// Lets heaps refer to up to `wanted` buffers, as far as the share allows. Before the first packet.
+    void lend(port::BufferShare share, std::uint32_t wanted) {
+        lent = std::make_unique<LentBuffers>(std::move(share), wanted,
+                                             heap::Window::records_needed(config.window, config.queue_heaps));
+        window.lend_with(lent->packets());
+    }
+
+    /// Returns the bytes that payload has been written to in turn, since the last call.
+    std::size_t take_rotating() noexcept { return chunks ? chunks->memory() : window.take_rotating(); }
 
     // The lcore's own notes.
-    std::uint32_t copies = 0;  ///< accepted in this batch and not yet committed
-    std::uint32_t batch = 0;   ///< the batch that touched it last
-    bool has_ended = false;    ///< listed for hand-over
+    /// Holds the stores of its copies, from the next batch on.
+    memory::Stores stores =
+        config.copy == memory::CopySetting::streaming ? memory::Stores::streaming : memory::Stores::cached;
+    std::uint32_t batch = 0;  ///< the batch that touched it last
+    bool has_ended = false;   ///< listed for hand-over
 
     /// Restarts everything that is no count: the heap times, and the high-water marks of queue and memory. On
     /// the lcore.
     void forget_peaks() noexcept {
         queue.forget_most_queued();
         window.forget_peaks();
+        if (chunks)
+            chunks->forget_peaks();
         counters.active = {};
     }
 };

@@ -9,6 +9,7 @@
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
 
+#include "base/tick_rate.hpp"
 #include "recv/mbufs.hpp"
 #include "recv/udp_checksum.hpp"
 #include "wire/net.hpp"
@@ -58,9 +59,11 @@ PacketWay way_of(const std::uint8_t* frame) {
 
 template <class Decoder>
 BasicRxAgent<Decoder>::BasicRxAgent()
-    : copy_(memory::payload_copy()),
+    : copies_of_(memory::payload_copies()),
+      choose_every_(static_cast<std::uint64_t>(ticks_per_second()) / kChoicesPerSecond),
       scratch_(std::make_unique<std::uint8_t[]>(wire::kMaxNetHeader + Decoder::kMaxHeader)) {
     lanes_.reserve(kMaxLanes);
+    with_chunks_.reserve(kMaxLanes);
     with_ended_.reserve(kMaxLanes);
     sources_.reserve(kMaxSources);
 }
@@ -73,11 +76,14 @@ std::uint16_t BasicRxAgent<Decoder>::add_lane(Lane<Decoder>& lane) noexcept {
         lanes_.push_back(&lane);
     else
         *free = &lane;
+    if (lane.chunks)
+        with_chunks_.push_back(&lane);
     return index;
 }
 
 template <class Decoder>
 void BasicRxAgent<Decoder>::remove_lane(std::uint16_t index) noexcept {
+    std::erase(with_chunks_, lanes_[index]);
     std::erase(with_ended_, lanes_[index]);
     lanes_[index] = nullptr;
     while (!lanes_.empty() && lanes_.back() == nullptr)
@@ -107,6 +113,23 @@ template <class Decoder>
     seen.arrival = now;
     seen.source = way.source.value;
     return lane.filter->pass({seen, way, mbuf, payload_at}, lane.counters);
+}
+
+/// Keeps the payload of a placed packet where it is. Returns false when it is to be copied.
+template <class Decoder>
+[[gnu::noinline]] bool BasicRxAgent<Decoder>::lend(Lane<Decoder>& lane, const Source& source,
+                                                   const heap::Record& record, rte_mbuf* mbuf,
+                                                   const Copy& copy) noexcept {
+    LentBuffers& lent = *lane.lent;
+    // Other buffers are not the port's to lend: those of senders, and those that the device attaches.
+    if (source.queue.pool == nullptr || !RTE_MBUF_DIRECT(mbuf) || lent.packets().copies_rest(record))
+        return false;
+    if (lent.packets().full())
+        lane.window.reclaim();
+    if (lent.keep(record, mbuf, copy.from, static_cast<std::uint32_t>(copy.offset), copy.length)) [[likely]]
+        return true;
+    lane.counters.lend_full += lent.packets().copy_rest(record) ? 1 : 0;
+    return false;
 }
 
 /// Offers the packet to the capture of its stream. Returns true when it ends there.
@@ -159,6 +182,23 @@ bool BasicRxAgent<Decoder>::fast_path(Source& source, rte_mbuf* mbuf, std::uint6
         if (const heap::PacketView seen = view;
             !filter(lane, seen, way_of(frame), mbuf, flow->payload_at(), now))
             return true;
+    if (lane.chunks) {
+        std::uint64_t offset = 0;
+        std::byte* const* const base =
+            lane.chunks->notes_sources() ? nullptr : lane.chunks->accept_next(view, offset);
+        if (base != nullptr) [[likely]] {
+            endpoint.bytes += view.payload_length;
+            copies_[copy_count_++] = {base, frame + flow->payload_at(), offset, view.payload_length,
+                                      lane.stores};
+            return true;
+        }
+        heap::PacketView other = view;
+        other.source = load_be32(frame + 26);
+        const Accepted a = into_chunks(lane, flow->endpoint(), other, mbuf, flow->payload_at(), Into::first);
+        if (a == Accepted::waits) [[unlikely]]
+            make_wait(source, lane, flow->endpoint(), other, flow->payload_at(), {});
+        return a != Accepted::waits;
+    }
     heap::Record* record = lane.window.accept_next(view);
     if (record == nullptr) {
         heap::PacketView other = view;
@@ -170,13 +210,14 @@ bool BasicRxAgent<Decoder>::fast_path(Source& source, rte_mbuf* mbuf, std::uint6
             return a == Accepted::counted;
         }
     } else {
-        lane.copies++;
         endpoint.bytes += view.payload_length;
     }
     if (source.arrivals != nullptr) [[unlikely]]
         note_arrival(*record, *mbuf, *source.arrivals);
-    copies_[copy_count_++] = {record, frame + flow->payload_at(), static_cast<std::uint32_t>(view.offset),
-                              view.payload_length};
+    const Copy copy{&record->base, frame + flow->payload_at(), view.offset, view.payload_length, lane.stores};
+    if (lane.lent && lend(lane, source, *record, mbuf, copy)) [[unlikely]]
+        return true;
+    copies_[copy_count_++] = copy;
     return true;
 }
 
@@ -213,15 +254,10 @@ std::uint16_t BasicRxAgent<Decoder>::batch(Source& source, rte_mbuf** mbufs, std
     }
     source.counters.bytes += bytes;
     source.counters[PortOutcome::stream] += matched;
-    for (std::uint16_t i = 0; i < copy_count_; i++) {
-        const Copy& c = copies_[i];
-        copy_(c.record->base + c.offset, c.from, c.length);
-    }
-    for (std::uint16_t i = 0; i < chain_count_; i++)
-        copy_chain(chains_[i]);
-    copy_count_ = 0;
-    chain_count_ = 0;
+    copy_staged();
     commit_batch();
+    if (again_count_ != 0) [[unlikely]]
+        offer_again();
     return end;
 }
 
@@ -229,8 +265,11 @@ template <class Decoder>
 void BasicRxAgent<Decoder>::commit_batch() noexcept {
     for (std::uint16_t i = 0; i < touched_count_; i++) {
         Lane<Decoder>& lane = *touched_[i];
-        lane.window.commit(lane.copies);
-        lane.copies = 0;
+        if (lane.chunks) {
+            lane.chunks->boundary();
+            continue;
+        }
+        lane.window.commit();
         short_ |= lane.window.is_short();
         if (lane.window.has_ended() && !lane.has_ended) {
             lane.has_ended = true;
@@ -329,6 +368,7 @@ bool BasicRxAgent<Decoder>::poll(std::uint64_t now) noexcept {
     if (blocked_) [[unlikely]]
         hand_over(true);
     held_ = waiting_ = false;
+    const std::uint32_t batches_before = batch_number_;
     const bool looks_for_room = std::exchange(short_, false);
     for (Source* const source : sources_) {
         if (taps_block_ && held_by_tap(*source)) [[unlikely]]
@@ -336,7 +376,7 @@ bool BasicRxAgent<Decoder>::poll(std::uint64_t now) noexcept {
         if (blocked_ && paused(*source)) [[unlikely]]
             continue;
         if (source->waiting.count != 0) [[unlikely]] {
-            fullest = std::max(fullest, resume(*source, !comes_back(), now));
+            fullest = std::max(fullest, resume(*source, !comes_back(*source), now));
             continue;
         }
         std::uint16_t most = kBurst;
@@ -348,6 +388,10 @@ bool BasicRxAgent<Decoder>::poll(std::uint64_t now) noexcept {
         fullest = std::max(fullest, process(*source, mbufs.data(), n, now));
     }
     last_burst_ = fullest;
+    // A batch without its packets is one, too: others may wait for this lcore to have no copy outstanding.
+    for (Lane<Decoder>* const lane : with_chunks_)
+        if (batch_number_ == batches_before || lane->batch != batch_number_)
+            lane->chunks->boundary();
     if (!with_ended_.empty()) {
         const bool all = fullest < kBurst || ++polls_since_hand_over_ >= heap::kHandOverEvery;
         if (all)
@@ -359,12 +403,20 @@ bool BasicRxAgent<Decoder>::poll(std::uint64_t now) noexcept {
 
 template <class Decoder>
 void BasicRxAgent<Decoder>::housekeep(std::uint64_t now) noexcept {
+    if (now >= next_choice_) {
+        next_choice_ = now + choose_every_;
+        choose_stores();
+    }
     for (Lane<Decoder>* const lane : lanes_) {
         if (lane == nullptr)
             continue;
         if (lane->filter)
             lane->filter->reclaim(lane->counters);
+        if (lane->chunks)
+            lane->chunks->expire(now);
         lane->window.reclaim();
+        if (lane->lent)
+            lane->counters.lent_now = lane->lent->packets().out();
         lane->window.expire(now);
         if (lane->tap != nullptr) [[unlikely]]
             lane->tap->housekeep(now);
@@ -385,7 +437,7 @@ bool BasicRxAgent<Decoder>::flush() noexcept {
     bool left = false;
     for (Source* const source : sources_)
         if (source->waiting.count != 0) {
-            resume(*source, !comes_back(), rte_rdtsc());
+            resume(*source, !comes_back(*source), rte_rdtsc());
             left |= source->waiting.count != 0;
         }
     if (left) {
@@ -395,11 +447,19 @@ bool BasicRxAgent<Decoder>::flush() noexcept {
     for (Lane<Decoder>* const lane : lanes_) {
         if (lane == nullptr)
             continue;
+        if (lane->chunks)
+            lane->chunks->leave();
         lane->window.reclaim();
         lane->window.flush(rte_rdtsc());
         left |= lane->window.has_ended();
     }
     return !left;
+}
+
+template <class Decoder>
+void BasicRxAgent<Decoder>::rest() noexcept {
+    for (Lane<Decoder>* const lane : with_chunks_)
+        lane->chunks->offline();
 }
 
 template class BasicRxAgent<SpeadDecoder>;

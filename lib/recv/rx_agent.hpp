@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "memory/copy.hpp"
+#include "memory/stores_rule.hpp"
 #include "recv/lane.hpp"
 #include "recv/packet_filter.hpp"
 #include "recv/source.hpp"
@@ -42,6 +43,9 @@ class BasicRxAgent {
     static constexpr std::size_t kMaxSources = 256;
 
     BasicRxAgent();
+    /// Sets the rule for the copies of streams that leave the choice open, before the lcore runs. Without it,
+    /// they go into the cache.
+    void set_stores(memory::StoresRule stores) noexcept { stores_ = stores; }
 
     /// Adds a lane, which the agent refers to until it is removed. Returns a free index, which classifiers
     /// use for it. There are fewer than kMaxLanes.
@@ -54,6 +58,9 @@ class BasicRxAgent {
     /// Polls one burst from every source. Returns whether any packet came. `now` are ticks and never
     /// decrease.
     bool poll(std::uint64_t now) noexcept;
+
+    /// Says that the lcore is going to sleep: others need not wait for it. The next poll ends that.
+    void rest() noexcept;
 
     /// Handles timeouts, history, and memory that consumers gave back. Call it every few milliseconds.
     void housekeep(std::uint64_t now) noexcept;
@@ -75,19 +82,33 @@ class BasicRxAgent {
     std::uint16_t last_burst() const noexcept { return last_burst_; }
 
   private:
+    /// Describes the copy of a contiguous payload to `*base` + `offset`, which is read at copy time.
     struct Copy {
-        heap::Record* record;
+        std::byte* const* base;
         const std::uint8_t* from;
-        std::uint32_t offset;
+        std::uint64_t offset;
         std::uint32_t length;
+        memory::Stores stores;
     };
-    /// Describes the copy of a payload in several segments, or in none that is contiguous with its header.
+    /// Describes the copy of a payload that is in several segments, in none that is contiguous with its
+    /// header, or that goes into rows.
     struct ChainCopy {
-        heap::Record* record;
+        std::byte* const* base;
         rte_mbuf* mbuf;
-        std::uint32_t skip;  ///< bytes of the frame before the payload
-        std::uint32_t offset;
+        std::uint32_t skip;    ///< bytes of the frame before the payload
+        std::uint64_t offset;  ///< of the payload; with rows, of its heap's first byte
         std::uint32_t length;
+        memory::Stores stores;
+        const chunk::Rows* rows = nullptr;
+        std::uint64_t at = 0;  ///< with rows: of the payload in its heap
+    };
+    /// Holds a packet that is offered to its chunks again at the end of the batch.
+    struct Again {
+        Lane<Decoder>* lane;
+        rte_mbuf* mbuf;
+        std::uint32_t payload_at;  ///< in the frame
+        std::uint16_t endpoint;
+        heap::PacketView view;  ///< its items are in the frame
     };
 
     /// Processes a burst. `mbufs` has room for kAhead pointers after its `count`.
@@ -100,7 +121,7 @@ class BasicRxAgent {
     void make_wait(Source& source, Lane<Decoder>& lane, std::uint16_t endpoint, const heap::PacketView& view,
                    std::uint32_t payload_at, const WaitingHeader& header) noexcept;
     std::uint16_t room(const Source& source) noexcept;
-    bool comes_back() const noexcept;
+    bool comes_back(const Source& source) const noexcept;
     [[gnu::always_inline]] inline bool fast_path(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept;
     PortOutcome slow_path(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept;
     void pass_on(Source& source, const rte_mbuf* mbuf) noexcept;
@@ -111,19 +132,34 @@ class BasicRxAgent {
                                                   heap::PacketView& view, std::uint32_t from,
                                                   std::uint64_t now, heap::Record*& record,
                                                   bool at_last = false) noexcept;
+    bool lend(Lane<Decoder>& lane, const Source& source, const heap::Record& record, rte_mbuf* mbuf,
+              const Copy& copy) noexcept;
+    enum class Into : std::uint8_t { first, again, at_last };
+    Accepted into_chunks(Lane<Decoder>& lane, std::uint16_t endpoint, heap::PacketView& view, rte_mbuf* mbuf,
+                         std::uint32_t payload_at, Into turn) noexcept;
+    void offer_again() noexcept;
     void touch(Lane<Decoder>& lane) noexcept;
     bool tapped(Lane<Decoder>& lane, const rte_mbuf* mbuf, std::uint64_t now) noexcept;
     void copy_chain(const ChainCopy& c) noexcept;
+    [[gnu::always_inline]] inline void copy_staged() noexcept;
+    void choose_stores() noexcept;
     void commit_batch() noexcept;
     void hand_over(bool all) noexcept;
     bool paused(const Source& source) noexcept;
     bool held_by_tap(const Source& source) noexcept;
 
-    memory::CopyFunction copy_;
+    /// Holds the choices of stores in a second.
+    static constexpr std::uint64_t kChoicesPerSecond = 8;
+
+    const memory::CopyChoice copies_of_;
+    memory::StoresRule stores_;
+    std::uint64_t choose_every_;     ///< ticks
+    std::uint64_t next_choice_ = 0;  ///< ticks
     std::uint32_t batch_number_ = 0;
     std::uint64_t batch_time_ = 0;  ///< ticks
     std::uint16_t copy_count_ = 0;
     std::uint16_t chain_count_ = 0;
+    std::uint16_t again_count_ = 0;
     std::uint16_t touched_count_ = 0;
     std::uint16_t last_burst_ = 0;
     std::uint16_t polls_since_hand_over_ = 0;
@@ -135,9 +171,11 @@ class BasicRxAgent {
     bool stopped_short_ = false;  ///< the last packet has to wait
     std::array<Copy, kBurst> copies_;
     std::array<ChainCopy, kBurst> chains_;
+    std::array<Again, kBurst> again_;
     std::array<Lane<Decoder>*, kBurst> touched_;
     std::vector<Lane<Decoder>*> lanes_;
-    std::vector<Lane<Decoder>*> with_ended_;  ///< reserved for all lanes; never grows on the data path
+    std::vector<Lane<Decoder>*> with_chunks_;  ///< reserved for all lanes, too
+    std::vector<Lane<Decoder>*> with_ended_;   ///< reserved for all lanes; never grows on the data path
     std::vector<Source*> sources_;
     std::unique_ptr<std::uint8_t[]> scratch_;  ///< header of a packet that is split over segments
 };
@@ -158,9 +196,28 @@ auto BasicRxAgent<Decoder>::accept(Lane<Decoder>& lane, std::uint16_t endpoint, 
     if (a.outcome != PacketOutcome::placed || view.payload_length == 0) [[unlikely]]
         return Accepted::counted;
     record = a.record;
-    lane.copies++;
     lane.endpoints[endpoint].bytes += view.payload_length;
     return Accepted::copy;
+}
+
+/// Copies all payloads of the batch.
+template <class Decoder>
+void BasicRxAgent<Decoder>::copy_staged() noexcept {
+    bool streamed = false;
+    for (std::uint16_t i = 0; i < copy_count_; i++) {
+        const Copy& c = copies_[i];
+        copies_of_.with(c.stores)(*c.base + c.offset, c.from, c.length);
+        streamed |= c.stores == memory::Stores::streaming;
+    }
+    for (std::uint16_t i = 0; i < chain_count_; i++) {
+        copy_chain(chains_[i]);
+        streamed |= chains_[i].stores == memory::Stores::streaming;
+    }
+    // Once for the batch, because it waits for the stores.
+    if (streamed)
+        memory::end_streaming();
+    copy_count_ = 0;
+    chain_count_ = 0;
 }
 
 using RxAgent = BasicRxAgent<SpeadDecoder>;

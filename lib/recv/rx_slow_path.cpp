@@ -102,15 +102,20 @@ template <class Decoder>
     if (lane.filter && !filter(lane, view, way_of(udp), mbuf, payload_at, now))
         return PortOutcome::stream;
     heap::Record* record = nullptr;
-    const Accepted a = accept(lane, target->endpoint, view, udp.src_ip, now, record);
+    view.arrival = now;
+    view.source = udp.src_ip;
+    const Accepted a = lane.chunks ? into_chunks(lane, target->endpoint, view, mbuf, payload_at, Into::first)
+                                   : accept(lane, target->endpoint, view, udp.src_ip, now, record);
     if (a == Accepted::copy) [[likely]] {
         if (source.arrivals != nullptr)
             note_arrival(*record, *mbuf, *source.arrivals);
-        const auto offset = static_cast<std::uint32_t>(view.offset);
-        if (head.in_place()) [[likely]]
-            copies_[copy_count_++] = {record, head.data() + payload_at, offset, view.payload_length};
-        else
-            chains_[chain_count_++] = {record, mbuf, payload_at, offset, view.payload_length};
+        const Copy copy{&record->base, head.data() + payload_at, view.offset, view.payload_length,
+                        lane.stores};
+        if (!head.in_place()) [[unlikely]]
+            chains_[chain_count_++] = {&record->base,       mbuf,       payload_at, view.offset,
+                                       view.payload_length, lane.stores};
+        else if (!lane.lent || !lend(lane, source, *record, mbuf, copy))
+            copies_[copy_count_++] = copy;
     } else if (a == Accepted::waits) {
         make_wait(source, lane, target->endpoint, view, payload_at,
                   {.at = static_cast<std::uint32_t>(udp.payload_offset),
@@ -136,7 +141,9 @@ template <class Decoder>
 
 template <class Decoder>
 void BasicRxAgent<Decoder>::copy_chain(const ChainCopy& c) noexcept {
-    std::byte* to = c.record->base + c.offset;
+    const memory::CopyFunction copy = copies_of_.with(c.stores);
+    std::byte* to = *c.base + c.offset;
+    std::uint64_t at = c.at;
     std::size_t skip = c.skip;
     std::size_t left = c.length;
     for (const rte_mbuf* m = c.mbuf; left != 0; m = m->next) {
@@ -145,15 +152,45 @@ void BasicRxAgent<Decoder>::copy_chain(const ChainCopy& c) noexcept {
             continue;
         }
         const std::size_t n = std::min<std::size_t>(left, m->data_len - skip);
-        copy_(to, rte_pktmbuf_mtod_offset(m, const std::uint8_t*, skip), n);
-        to += n;
+        const auto* const from = rte_pktmbuf_mtod_offset(m, const std::uint8_t*, skip);
+        if (c.rows != nullptr) {
+            chunk::copy_rows(copy, to, *c.rows, at, from, n);
+            at += n;
+        } else {
+            copy(to, from, n);
+            to += n;
+        }
         left -= n;
         skip = 0;
+    }
+}
+
+/// Notes the memory that each lane rotates through, and chooses its stores by that.
+template <class Decoder>
+void BasicRxAgent<Decoder>::choose_stores() noexcept {
+    std::size_t all = 0;
+    std::size_t streams = 0;
+    for (Lane<Decoder>* const lane : lanes_) {
+        if (lane == nullptr)
+            continue;
+        const std::size_t bytes = lane->take_rotating();
+        lane->counters.rotating_bytes = bytes;
+        all += bytes;
+        streams += bytes != 0;
+    }
+    stores_.set_all(all, std::max<std::size_t>(1, streams));
+    for (Lane<Decoder>* const lane : lanes_) {
+        if (lane == nullptr)
+            continue;
+        if (lane->config.copy == memory::CopySetting::automatic)
+            lane->stores = stores_.choose(lane->counters.rotating_bytes, lane->stores);
+        lane->counters.streaming_now = lane->stores == memory::Stores::streaming ? 1 : 0;
     }
 }
 
 template PortOutcome BasicRxAgent<SpeadDecoder>::slow_path(Source&, rte_mbuf*, std::uint64_t) noexcept;
 template void BasicRxAgent<SpeadDecoder>::pass_on(Source&, const rte_mbuf*) noexcept;
 template void BasicRxAgent<SpeadDecoder>::copy_chain(const ChainCopy&) noexcept;
+template void BasicRxAgent<SpeadDecoder>::choose_stores() noexcept;
 
 }  // namespace spead::recv

@@ -36,12 +36,16 @@ template <class Decoder>
     stopped_short_ = true;
 }
 
-/// Returns whether heaps of any stream are still to come back, which gives room.
+/// Returns whether the packets of a source wait for what may come: chunks of its stream, or heaps of any
+/// stream, which give room.
 template <class Decoder>
-bool BasicRxAgent<Decoder>::comes_back() const noexcept {
+bool BasicRxAgent<Decoder>::comes_back(const Source& source) const noexcept {
+    if (source.waiting.decoded)
+        if (const auto& chunks = lanes_[source.waiting.lane]->chunks; chunks)
+            return chunks->comes_back();
     bool any = false;
     for (Lane<Decoder>* const lane : lanes_) {
-        if (lane == nullptr)
+        if (lane == nullptr || lane->chunks)
             continue;
         lane->window.reclaim();
         any |= lane->window.heaps_elsewhere() != 0;
@@ -100,7 +104,10 @@ bool BasicRxAgent<Decoder>::resume_first(Source& source, bool at_last, std::uint
     batch_number_++;
     touch(lane);
     heap::Record* record = nullptr;
-    const Accepted a = accept(lane, w.endpoint, w.view, w.view.source, now, record, at_last);
+    w.view.arrival = now;
+    const Accepted a = lane.chunks ? into_chunks(lane, w.endpoint, w.view, mbuf, w.payload_at,
+                                                 at_last ? Into::at_last : Into::again)
+                                   : accept(lane, w.endpoint, w.view, w.view.source, now, record, at_last);
     if (a != Accepted::waits) {
         w.decoded = false;
         source.counters[PortOutcome::stream]++;
@@ -111,9 +118,10 @@ bool BasicRxAgent<Decoder>::resume_first(Source& source, bool at_last, std::uint
     if (a == Accepted::copy) {
         if (source.arrivals != nullptr)
             note_arrival(*record, *mbuf, *source.arrivals);
-        copy_chain(
-            {record, mbuf, w.payload_at, static_cast<std::uint32_t>(w.view.offset), w.view.payload_length});
+        copy_chain({&record->base, mbuf, w.payload_at, w.view.offset, w.view.payload_length,
+                    memory::Stores::cached});
     }
+    copy_staged();
     commit_batch();
     return a != Accepted::waits;
 }
@@ -127,13 +135,15 @@ void BasicRxAgent<Decoder>::drop_rest() noexcept {
         if (lane != nullptr) {
             lane->window.flush(rte_rdtsc());
             lane->window.drop_waiting();
+            if (lane->chunks)
+                lane->chunks->leave();
         }
 }
 
 template void BasicRxAgent<SpeadDecoder>::make_wait(Source&, SpeadLane&, std::uint16_t,
                                                     const heap::PacketView&, std::uint32_t,
                                                     const WaitingHeader&) noexcept;
-template bool BasicRxAgent<SpeadDecoder>::comes_back() const noexcept;
+template bool BasicRxAgent<SpeadDecoder>::comes_back(const Source&) const noexcept;
 template std::uint16_t BasicRxAgent<SpeadDecoder>::room(const Source&) noexcept;
 template std::uint16_t BasicRxAgent<SpeadDecoder>::resume(Source&, bool, std::uint64_t) noexcept;
 template bool BasicRxAgent<SpeadDecoder>::resume_first(Source&, bool, std::uint64_t) noexcept;

@@ -13,7 +13,7 @@ namespace spead::replay {
 
 namespace {
 
-const char* const kWhere = "replay";
+const char* const kInReplay = "replay";
 constexpr std::uint64_t kMostWindow = std::uint64_t{1} << 30;
 /// Limits the windows, far above the number that memory is cut into.
 constexpr std::size_t kMostWindows = 4096;
@@ -25,7 +25,7 @@ constexpr std::chrono::microseconds kNap{200};
 Replay::Replay(const Options& options, std::uint32_t longest_frame)
     : options_(options),
       longest_frame_(longest_frame),
-      loader_(options.files, options.order, options.rules, longest_frame, kWhere) {
+      loader_(options.files, options.order, options.rules, longest_frame, kInReplay) {
     // A window may end before a frame that it has no room for.
     const std::uint64_t most = std::min(std::max<std::uint64_t>(loader_.size(), 1), options.memory);
     const std::uint64_t windows = (most + kMostWindow - 1) / kMostWindow;
@@ -34,7 +34,7 @@ Replay::Replay(const Options& options, std::uint32_t longest_frame)
                               : std::min(options.memory / kWindows, kMostWindow * 2);
     const std::size_t count = resident_ ? windows : kWindows;
     if (window_bytes_ < kLeastWindow)
-        throw_usage(kWhere, "{} bytes of memory are too few for captures of {} bytes; give at least {}",
+        throw_usage(kInReplay, "{} bytes of memory are too few for captures of {} bytes; give at least {}",
                     options.memory, loader_.size(), kWindows * kLeastWindow);
     for (std::size_t i = 0; i < count; i++)
         windows_.emplace_back();
@@ -83,7 +83,7 @@ void Replay::prepare(const port::Port& port, const port::TxQueue& queue, double 
 }
 
 void Replay::start(std::function<void()> on_thread) {
-    thread_ = start_thread(kWhere, [this, run_first = std::move(on_thread)] {
+    thread_ = start_thread(kInReplay, [this, run_first = std::move(on_thread)] {
         if (run_first)
             run_first();
         read();
@@ -141,7 +141,7 @@ void Replay::read_all() {
         return;
     std::int64_t left = options_.passes;
     if (resident_ && more)
-        throw_error(kWhere, "the captures have grown while they were read");
+        throw_error(kInReplay, "the captures have grown while they were read");
     if (resident_ && filled == 1) {
         hand_over(windows_[0], 0, loader_.period_ns(), left, true);
         return;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -24,11 +25,43 @@ auto find(const std::vector<T>& all, const std::string& name) {
     return std::find_if(all.begin(), all.end(), [&name](const T& one) { return one.name == name; });
 }
 
+bool has_kernel_sockets(const PortPlan& port) {
+    return port.device.starts_with("net_kernel,");
+}
+
+/// Returns whether the configuration made the port for streams with `backend = "kernel"`: no file names it.
+bool is_made_for_backend(const PortPlan& port) {
+    return port.name.ends_with(kKernelPortSuffix) && has_kernel_sockets(port);
+}
+
+/// Refuses what would give a stream other sockets, or none, before the ports that this takes are looked at.
+void check_backends(const Plan& now, const Plan& wanted) {
+    for (const ReceivePlan& r : wanted.receives) {
+        const auto before = find(now.receives, r.name);
+        if (before != now.receives.end() && before->backend != r.backend)
+            refuse(fmt::format("receive {}", r.name), "its `backend` cannot change");
+    }
+}
+
+[[noreturn]] void refuse_port(const PortPlan& now, const PortPlan& wanted) {
+    const std::string where = fmt::format("port {}", now.name);
+    for (const auto& [one, other] : {std::pair(&now, &wanted), std::pair(&wanted, &now)})
+        if (has_kernel_sockets(*one) && !has_kernel_sockets(*other))
+            refuse(where,
+                   fmt::format("streams with `backend = \"kernel\"` and others cannot take turns on {}",
+                               other->device));
+    refuse(where, "a port cannot change");
+}
+
 /// Brings the ports of `wanted` into the order of `now`. All of these are among them; new ones follow.
 void order_ports(const std::vector<PortPlan>& now, std::vector<PortPlan>& wanted, NewPorts new_ports) {
     std::vector<PortPlan> ordered;
     for (const PortPlan& one : now) {
         const auto found = find(wanted, one.name);
+        if (found == wanted.end() && is_made_for_backend(one)) {
+            ordered.push_back(one);  // its last stream goes, and may come back
+            continue;
+        }
         if (found == wanted.end())
             throw_error(fmt::format("port {}", one.name),
                         "the running program has it, and the file does not; {}", kRemedy.substr(2));
@@ -37,6 +70,9 @@ void order_ports(const std::vector<PortPlan>& now, std::vector<PortPlan>& wanted
     for (const PortPlan& one : wanted) {
         if (find(now, one.name) != now.end())
             continue;
+        if (new_ports == NewPorts::refused && is_made_for_backend(one))
+            refuse(fmt::format("port {}", one.name),
+                   "a stream with `backend = \"kernel\"` needs this port, and it cannot be added");
         if (new_ports == NewPorts::refused)
             throw_error(fmt::format("port {}", one.name),
                         "it cannot be added, because its queues and packet memory are made at the start{}",
@@ -90,10 +126,11 @@ Change compare(const Plan& now, Plan& wanted, NewPorts new_ports) {
         refuse("[memory]", "`heaps` cannot change");
     if (now.end.heaps != wanted.end.heaps)
         refuse("[end]", "`heaps` cannot change");
+    check_backends(now, wanted);
     order_ports(now.ports, wanted.ports, new_ports);
     for (std::size_t i = 0; i < now.ports.size(); i++)
         if (now.ports[i] != wanted.ports[i])
-            refuse(fmt::format("port {}", now.ports[i].name), "a port cannot change");
+            refuse_port(now.ports[i], wanted.ports[i]);
 
     Change change;
     for (const SendPlan& w : wanted.sends) {
@@ -121,7 +158,7 @@ Change compare(const Plan& now, Plan& wanted, NewPorts new_ports) {
                         "its `capture` begins with the stream; start and stop captures of a running stream "
                         "at the prompt");
         one.kind = kind_of(*before, r);
-        one.new_sink = before->sink != r.sink || before->enabled != r.enabled;
+        one.new_sink = before->sink != r.sink || before->chunk != r.chunk || before->enabled != r.enabled;
     }
     for (std::size_t i = 0; i < now.receives.size(); i++)
         if (find(wanted.receives, now.receives[i].name) == wanted.receives.end())

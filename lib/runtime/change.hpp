@@ -4,11 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "runtime/plan.hpp"
 
 namespace spead::runtime {
+
+/// Ends the names of ports that the configuration makes for streams with `backend = "kernel"`.
+inline constexpr std::string_view kKernelPortSuffix = "-kernel";
 
 /// Describes the steps from the plan that runs to another plan. Pure.
 struct Change {

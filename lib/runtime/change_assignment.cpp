@@ -70,14 +70,15 @@ void ChangeAssignment::check_room(const ReceivePlan& r, const std::vector<unsign
             "{}",
             r.max_packet_size, r.port, p.request.max_rx_packet);
     std::size_t bookkeeping = 0;
+    const bool shares = shares_heap_memory(r);
     for (const unsigned cpu : cpus) {
         const Worker& w = of_.lcores.on_cpu(cpu);
-        if (r.memory == 0 && w.layout->heap_bytes == 0)
+        if (shares && w.layout->heap_bytes == 0)
             throw_error(where,
                         "the lcore on CPU {} has no memory for heaps: it only sends. Name it in `lcores` "
                         "of [runtime], or another one in `lcores` of the stream",
                         cpu);
-        if (r.memory == 0 && r.max_bytes > w.arena.largest())
+        if (shares && r.max_bytes > w.arena.largest())
             throw_error(where,
                         "heaps of {} (`max_bytes`) do not fit: the memory of the lcore on CPU {} is divided "
                         "for heaps of at most {}; lower `max_bytes`",
@@ -87,7 +88,16 @@ void ChangeAssignment::check_room(const ReceivePlan& r, const std::vector<unsign
                         cpu, w.lanes.size());
         bookkeeping += bookkeeping_bytes(r) + own_heap_bytes(r);
     }
-    if (const std::size_t available = memory::available_memory(); available != 0 && bookkeeping > available)
+    const std::size_t available = memory::available_memory();
+    if (const ChunkBytes chunks = chunk_bytes(r);
+        available != 0 && chunks.sum() + bookkeeping > available && chunks.sum() > bookkeeping)
+        throw_error(where,
+                    "its {} chunks need {} ({} of payload + {} for presence and extra values), and {} are "
+                    "available; lower their number (`chunk.chunks`, --chunks) or their size "
+                    "(`chunk.placement`)",
+                    r.chunk->chunks, human_size(chunks.sum()), human_size(chunks.payload),
+                    human_size(chunks.books), human_size(available));
+    if (available != 0 && bookkeeping > available)
         throw_error(where,
                     "its windows and queues{} need {}, and {} are available; lower `queue_depth`, `max_live` "
                     "or `substreams`{}",
@@ -105,7 +115,8 @@ void ChangeAssignment::check_lossless(const Plan& wanted, const Change& change, 
         std::vector<const ReceivePlan*> waiting;
         for (std::size_t i = 0; i < wanted.receives.size(); i++) {
             const ReceivePlan& r = wanted.receives[i];
-            if (!r.enabled ||
+            // Chunks are no heaps in the lcore's memory.
+            if (!r.enabled || r.chunk ||
                 std::find(cpus[i].begin(), cpus[i].end(), w->layout->planned_cpu) == cpus[i].end())
                 continue;
             const bool lossless = of_.ports[r.port].device().capabilities().lossless;

@@ -24,7 +24,8 @@ struct LaneDetails {
     void take(recv::SpeadLane& lane) noexcept {
         for (std::size_t i = 0; i < endpoints.size() && i < lane.endpoints.size(); i++)
             endpoints[i] = lane.endpoints[i];
-        times = lane.window.times();
+        const stats::StreamTimes* const tracked = lane.chunks ? lane.chunks->heap_times() : nullptr;
+        times = tracked != nullptr ? *tracked : lane.window.times();
         queue_most = lane.queue.most_queued();
         lane.queue.forget_most_queued();
         pool_most = lane.window.placer().most_out();

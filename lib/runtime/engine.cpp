@@ -53,6 +53,7 @@ void Engine::stop() noexcept {
 void Engine::start() {
     state_->ends.begin();
     state_->parts.launch(state_->hooks.interrupt_fd);
+    state_->parts.streams.serve_chunks();
 }
 
 Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stats::Snapshot&)>& tick) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "port/driver.hpp"
+#include "runtime/chunk_sink.hpp"
 #include "runtime/end_conditions.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/filters.hpp"
@@ -19,6 +20,7 @@
 #include "runtime/layout.hpp"
 #include "runtime/plan.hpp"
 #include "runtime/sink.hpp"
+#include "runtime/user_chunks.hpp"
 #include "runtime/user_queues.hpp"
 #include "stats/snapshot.hpp"
 
@@ -29,11 +31,15 @@ namespace spead::runtime {
 struct EngineHooks {
     std::function<std::unique_ptr<Sink>(const SinkPlan&, const std::string& stream)> make_sink =
         runtime::make_sink;
+    /// Returns the sink of a stream with chunks.
+    std::function<std::unique_ptr<ChunkSink>(const ReceivePlan&)> make_chunk_sink = runtime::make_chunk_sink;
     /// Returns the filter of a stream on one of its lcores; null: none.
     std::function<std::unique_ptr<recv::PacketFilter>(const ReceivePlan&)> make_filter = runtime::make_filter;
     /// Returns the queues that get the heaps of a stream with SinkKind::user. Returns the same object for a
     /// name as long as the stream exists.
     std::function<std::shared_ptr<UserQueues>(const std::string& stream)> user_queues{};
+    /// Returns the chunks of a stream with SinkKind::user that has chunks.
+    std::function<UserChunks::Use(const std::string& stream)> user_chunks{};
     /// Makes the heap source of a sender; null: a HeapGenerator. The sender and the region table outlive the
     /// producer.
     std::function<std::unique_ptr<HeapSource>(const SendPlan&, send::Sender&, memory::RegionTable&)>

@@ -1,47 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/file_sink.hpp"
 
-#include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <span>
-#include <unistd.h>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "base/open_output.hpp"
 #include "base/units.hpp"
 #include "runtime/heap_items.hpp"
 
 namespace spead::runtime {
 
 namespace {
-
-constexpr unsigned kMostSuffixes = 1000000;
-
-/// Writes all bytes. Returns 0, or errno.
-int write_all(int fd, std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-        const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-        if (n >= 0)
-            bytes = bytes.subspan(static_cast<std::size_t>(n));
-        else if (errno != EINTR)
-            return errno;
-    }
-    return 0;
-}
-
-/// Opens the directory of the files.
-FileDescriptor open_directory(const std::string& path) {
-    OpenedOutput directory = open_output_directory(path, true);
-    if (!directory.file)
-        throw_error(path, "cannot make this directory for heaps: {}", directory.reason);
-    if (faccessat(directory.file.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
-        throw_error(path, "cannot write heaps here: {}", std::strerror(errno));
-    return std::move(directory.file);
-}
 
 nlohmann::ordered_json items_json(const heap::HeapHandle& heap) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
@@ -57,16 +29,15 @@ nlohmann::ordered_json items_json(const heap::HeapHandle& heap) {
 }  // namespace
 
 FileSink::FileSink(std::string directory, std::string stream)
-    : directory_path_(std::move(directory)),
-      stream_(std::move(stream)),
-      directory_(open_directory(directory_path_)),
-      lines_(directory_.get(), "heaps.jsonl", lines_path(directory_path_),
+    : stream_(std::move(stream)),
+      directory_(std::move(directory), "heaps"),
+      lines_(directory_.descriptor(), "heaps.jsonl", lines_path(directory_.path()),
              fmt::format("the sink of {} writes", stream_), fmt::format("sink of {}", stream_)) {}
 
 void FileSink::fail(const std::string& path, int error) const {
     throw_error(path, "cannot write: {}; written before that: the payload of {} heaps ({}), {} lines in {}",
                 std::strerror(error), files_, human_size(bytes_), lines_.lines(),
-                lines_path(directory_path_));
+                lines_path(directory_.path()));
 }
 
 void FileSink::consume(const heap::HeapHandle& heap) {
@@ -74,34 +45,19 @@ void FileSink::consume(const heap::HeapHandle& heap) {
     if (heap.complete() || (!heap.has_length() && heap.contiguous()))
         file = write_payload(heap);
     if (const int error = lines_.append(line_of(heap, file)); error != 0)
-        fail(lines_path(directory_path_), error);
+        fail(lines_path(directory_.path()), error);
 }
 
 /// Writes the payload. Returns the file's name if it is not the plain one.
 std::string FileSink::write_payload(const heap::HeapHandle& heap) {
     const std::string plain = fmt::format("{}-{}", stream_, heap.cnt());
-    std::string name = plain + ".bin";
-    FileDescriptor file;
-    for (unsigned suffix = 2;; suffix++) {
-        // O_EXCL follows no link.
-        file = FileDescriptor(
-            openat(directory_.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-        if (file)
-            break;
-        if (errno != EEXIST || suffix > kMostSuffixes)
-            fail(directory_path_ + '/' + name, errno);
-        name = fmt::format("{}-{}.bin", plain, suffix);
-    }
-    int error = write_all(file.get(), heap.payload());
-    if (close(file.release()) != 0 && error == 0)
-        error = errno;
-    if (error != 0) {
-        unlinkat(directory_.get(), name.c_str(), 0);
-        fail(directory_path_ + '/' + name, error);
-    }
+    const std::span<const std::byte> payload = heap.payload();
+    const OutputDirectory::Written file = directory_.write_new(plain, {&payload, 1});
+    if (file.error != 0)
+        fail(directory_.path() + '/' + file.name, file.error);
     files_++;
-    bytes_ += heap.payload().size();
-    return name == plain + ".bin" ? std::string() : name;
+    bytes_ += payload.size();
+    return file.name == plain + ".bin" ? std::string() : file.name;
 }
 
 std::string FileSink::line_of(const heap::HeapHandle& heap, const std::string& file) const {

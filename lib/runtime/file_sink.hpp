@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "base/file_descriptor.hpp"
 #include "runtime/lines_file.hpp"
+#include "runtime/output_directory.hpp"
 #include "runtime/sink.hpp"
 
 namespace spead::runtime {
@@ -34,9 +34,8 @@ class FileSink : public Sink {
     std::string line_of(const heap::HeapHandle& heap, const std::string& file) const;
     [[noreturn]] void fail(const std::string& path, int error) const;
 
-    std::string directory_path_;
     std::string stream_;
-    FileDescriptor directory_;
+    OutputDirectory directory_;
     LinesFile lines_;
     std::uint64_t files_ = 0;
     std::uint64_t bytes_ = 0;  ///< in the files

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/heap_generator.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <exception>
 
-#include <fmt/core.h>
-
 #include "base/start_thread.hpp"
-#include "base/verify_sequence.hpp"
 #include "runtime/consumers.hpp"
-#include "wire/descriptor.hpp"
 #include "wire/flavour.hpp"
 
 namespace spead::runtime {
@@ -29,15 +26,15 @@ HeapGenerator::HeapGenerator(const SendPlan& plan, send::Sender& sender, memory:
     : plan_(plan),
       sender_(sender),
       regions_(regions),
-      sizes_(plan),
-      memory_((std::size_t{plan.max_heaps} + 1) * round_up(sizes_.payload, kAlignment)),
+      contents_(make_heap_contents(plan)),
+      memory_((std::size_t{plan.max_heaps} + 1) * round_up(contents_->payload_bytes(), kAlignment)),
       slots_(std::size_t{plan.max_heaps} + 1) {
-    regions_.add({memory_.base(), memory_.length(), true, -1});
+    regions_.add({memory_.base(), memory_.length(), memory::MemoryKind::host, -1});
     std::byte* at = memory_.base();
     for (Slot& slot : slots_) {
         slot.payload = at;
-        slot.plain = make_heap(at, false);
-        at += round_up(sizes_.payload, kAlignment);
+        slot.plain = contents_->make(at, false);
+        at += round_up(contents_->payload_bytes(), kAlignment);
     }
 }
 
@@ -47,31 +44,10 @@ HeapGenerator::~HeapGenerator() {
     regions_.remove(memory_.base());
 }
 
-void HeapGenerator::add_descriptors(send::OutgoingHeap& heap) const {
-    for (std::uint32_t i = 0; i < plan_.items; i++) {
-        wire::Descriptor d;
-        d.id = wire::item::kFirstUser + i;
-        d.name = fmt::format("Test item {}", i);
-        d.description = "A test item with arbitrary value";
-        d.numpy_header =
-            fmt::format("{{'shape': ({},), 'fortran_order': False, 'descr': '>u4'}}", sizes_.words_per_item);
-        heap.add_descriptor(d);
-    }
-}
-
-std::unique_ptr<send::OutgoingHeap> HeapGenerator::make_heap(std::byte* payload, bool describe) const {
-    auto heap = std::make_unique<send::OutgoingHeap>(wire::Flavour(plan_.address_bits));
-    if (describe)
-        add_descriptors(*heap);
-    for (std::uint32_t i = 0; i < plan_.items; i++)
-        heap->add_item(wire::item::kFirstUser + i,
-                       {payload + i * sizes_.words_per_item * 4, sizes_.words_per_item * 4}, true);
-    return heap;
-}
-
 void HeapGenerator::start(const std::vector<unsigned>& cpus, std::int64_t heaps) {
     join();
     plan_.heaps = heaps;
+    contents_->start_again(submitted_.data);
     submitted_.start_again(stops_.size());
     stops_.clear();
     stop_.store(false, std::memory_order_relaxed);
@@ -120,13 +96,14 @@ void HeapGenerator::run_descriptors() {
         return;
     if (!descriptors_) {
         descriptors_ = std::make_unique<send::OutgoingHeap>(wire::Flavour(plan_.address_bits));
-        add_descriptors(*descriptors_);
+        contents_->add_descriptors(*descriptors_);
     }
     for (std::size_t j = 0; j < plan_.endpoints.size(); j++) {
         send::Submission s;
         s.heap = descriptors_.get();
         s.control = true;
-        if (!submit(s, j))
+        s.substream = static_cast<std::uint32_t>(j);
+        if (!submit(std::span(&s, 1)))
             return;
         submitted_.earlier++;
     }
@@ -134,29 +111,46 @@ void HeapGenerator::run_descriptors() {
 
 void HeapGenerator::run_data() {
     const auto limit = static_cast<std::uint64_t>(plan_.heaps);
-    for (std::uint64_t i = 0; plan_.heaps < 0 || i < limit; i++) {
-        Slot* slot = free_slot();
-        if (slot == nullptr)
-            return;
-        const bool describe = i < plan_.endpoints.size() && descriptors_ == nullptr;
-        if (describe && !slot->described)
-            slot->described = make_heap(slot->payload, true);
-        // The receiver reckons from the heap count it sees, which wraps.
-        const std::uint64_t cnt = (plan_.first_count + (submitted_.earlier + i) * plan_.count_step) &
-                                  wire::Flavour(plan_.address_bits).value_mask();
-        if (plan_.verify)
-            verify_generate({slot->payload, sizes_.payload},
-                            verify_heap_start(cnt, sizes_.words_per_item * plan_.items));
-        slot->busy = true;
-        send::Submission s;
-        s.heap = describe ? slot->described.get() : slot->plain.get();
-        s.user = slot;
-        if (!submit(s, i))
-            return;
-        submitted_.data = i + 1;
+    std::vector<send::Submission> group;
+    for (std::uint64_t i = 0; plan_.heaps < 0 || i < limit; i += group.size()) {
+        std::uint64_t together = contents_->together();
+        if (plan_.heaps >= 0)
+            together = std::min(together, limit - i);
+        group.clear();
+        while (group.size() < together) {
+            Slot* slot = free_slot();
+            if (slot == nullptr)
+                return give_back(group);
+            slot->busy = true;
+            group.push_back(next_data(*slot, i + group.size()));
+        }
+        if (!submit(group))
+            return give_back(group);
+        submitted_.data = i + group.size();
         if (stop_.load(std::memory_order_acquire))
             return;
     }
+}
+
+/// Frees the slots of heaps that will not be submitted, for the next start.
+void HeapGenerator::give_back(std::span<const send::Submission> group) {
+    for (const send::Submission& s : group)
+        static_cast<Slot*>(s.user)->busy = false;
+}
+
+/// Makes data heap `index` of this start in the slot.
+send::Submission HeapGenerator::next_data(Slot& slot, std::uint64_t index) {
+    const bool describe = contents_->described() && index < plan_.endpoints.size() && descriptors_ == nullptr;
+    if (describe && !slot.described)
+        slot.described = contents_->make(slot.payload, true);
+    // The receiver reckons from the heap count it sees, which wraps.
+    const std::uint64_t cnt = (plan_.first_count + (submitted_.earlier + index) * plan_.count_step) &
+                              wire::Flavour(plan_.address_bits).value_mask();
+    send::Submission s;
+    s.heap = describe ? slot.described.get() : slot.plain.get();
+    s.user = &slot;
+    s.substream = contents_->fill(*s.heap, {slot.payload, contents_->payload_bytes()}, index, cnt);
+    return s;
 }
 
 void HeapGenerator::run_stops() {
@@ -168,7 +162,8 @@ void HeapGenerator::run_stops() {
         s.heap = stops_.back().get();
         s.control = true;
         s.rate = 0;  // it need not wait for the time of data that was given up
-        if (!submit(s, submitted_.data + j))
+        s.substream = static_cast<std::uint32_t>((submitted_.data + j) % plan_.endpoints.size());
+        if (!submit(std::span(&s, 1)))
             return;
     }
 }
@@ -186,12 +181,14 @@ HeapGenerator::Slot* HeapGenerator::free_slot() {
     }
 }
 
-/// Submits heap `index` of the run. Returns false when the run was given up before the sender took it, or
-/// ended before it took data.
-bool HeapGenerator::submit(send::Submission s, std::uint64_t index) {
-    s.substream = static_cast<std::uint32_t>(index % plan_.endpoints.size());
-    while (!sender_.submit(s)) {
-        if (abandon_.load(std::memory_order_acquire) || (!s.control && stop_.load(std::memory_order_acquire)))
+/// Submits heaps, a packet of each in turn. Returns false when the run was given up before the sender took
+/// them, or ended before it took data.
+bool HeapGenerator::submit(std::span<const send::Submission> group) {
+    const send::Interleave mode =
+        group.size() == 1 ? send::Interleave::serial : send::Interleave::round_robin;
+    while (!sender_.submit(group, mode)) {
+        if (abandon_.load(std::memory_order_acquire) ||
+            (!group.front().control && stop_.load(std::memory_order_acquire)))
             return false;
         collect();
         wait_a_little();

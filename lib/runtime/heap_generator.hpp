@@ -4,12 +4,14 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "memory/mapping.hpp"
 #include "memory/region.hpp"
+#include "runtime/heap_contents.hpp"
 #include "runtime/heap_source.hpp"
 #include "runtime/plan.hpp"
 #include "send/sender.hpp"
@@ -18,10 +20,10 @@ namespace spead::runtime {
 
 /// Makes the heaps of a [[send]] and submits them: the heap source thread of one Sender.
 ///
-/// Items are 0x1000 + i, each floor(heap_size / items / 4) words. The first heap to each endpoint carries all
-/// descriptors; where they exceed a heap's item pointers, it carries nothing else. Heap i with data goes to
-/// endpoint i mod N. One stop heap per endpoint ends the run. The payload is the verification sequence, or
-/// zeros. All payload lies in one mapping, which is in the region table from construction to destruction.
+/// HeapContents decides what they carry and where they go. If they are described, the first heap to each
+/// endpoint carries all descriptors; where they exceed a heap's item pointers, it carries nothing else. One
+/// stop heap per endpoint ends the run. All payload lies in one mapping, which is in the region table from
+/// construction to destruction.
 class HeapGenerator final : public HeapSource {
   public:
     HeapGenerator(const SendPlan& plan, send::Sender& sender, memory::RegionTable& regions);
@@ -41,9 +43,7 @@ class HeapGenerator final : public HeapSource {
     bool done() const noexcept override { return done_.load(std::memory_order_acquire); }
     std::string failure() const override { return done() ? failure_ : std::string(); }
 
-    std::vector<memory::Region> regions() const override {
-        return {{memory_.base(), memory_.length(), true, -1}};
-    }
+    std::vector<memory::Region> regions() const override { return {{memory_.base(), memory_.length()}}; }
 
   private:
     struct Slot {
@@ -53,14 +53,6 @@ class HeapGenerator final : public HeapSource {
         bool busy = false;
     };
 
-    /// Holds the sizes of a heap with data.
-    struct Sizes {
-        explicit Sizes(const SendPlan& plan)
-            : words_per_item(plan.heap_size / plan.items / 4), payload(words_per_item * 4 * plan.items) {}
-
-        std::uint64_t words_per_item;
-        std::uint64_t payload;  ///< bytes
-    };
     /// Counts submitted heaps, from which the heap counts of the next ones follow.
     struct Submitted {
         /// Begins a new start, before which `stops` stop heaps were sent.
@@ -77,17 +69,17 @@ class HeapGenerator final : public HeapSource {
     void run_descriptors();
     void run_data();
     void run_stops();
-    void add_descriptors(send::OutgoingHeap& heap) const;
-    std::unique_ptr<send::OutgoingHeap> make_heap(std::byte* payload, bool describe) const;
+    send::Submission next_data(Slot& slot, std::uint64_t index);
+    static void give_back(std::span<const send::Submission> group);
     Slot* free_slot();
-    bool submit(send::Submission submission, std::uint64_t index);
+    bool submit(std::span<const send::Submission> group);
     void collect();
     void wait_a_little();
 
     SendPlan plan_;
     send::Sender& sender_;
     memory::RegionTable& regions_;
-    Sizes sizes_;
+    std::unique_ptr<HeapContents> contents_;
     memory::Mapping memory_;
     std::vector<Slot> slots_;
     std::unique_ptr<send::OutgoingHeap> descriptors_;  ///< in a heap of their own, if needed

@@ -19,7 +19,7 @@ inline std::vector<wire::ItemView> items_of(const heap::HeapHandle& heap) {
     std::transform(words.begin(), words.end(), pointers.begin(),
                    [](std::uint64_t w) { return byte_swap(w); });
     std::vector<wire::ItemView> items;
-    wire::list_items(pointers, wire::Flavour(heap.flavour()), heap.payload().size(), items);
+    wire::list_items(pointers, wire::Flavour(heap.flavour()), heap.size(), items);
     return items;
 }
 

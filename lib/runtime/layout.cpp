@@ -159,8 +159,10 @@ bool may_receive(const Plan& plan, const WorkerLayout& w) {
     const std::vector<unsigned>& named = plan.runtime.lcores;
     if (plan.runtime.live && std::find(named.begin(), named.end(), w.planned_cpu) != named.end())
         return true;
-    const bool waiting = plan.runtime.live || std::any_of(plan.receives.begin(), plan.receives.end(),
-                                                          [](const ReceivePlan& r) { return !r.enabled; });
+    const bool waiting = plan.runtime.live ||
+                         std::any_of(plan.receives.begin(), plan.receives.end(), [](const ReceivePlan& r) {
+                             return !r.enabled && shares_heap_memory(r);
+                         });
     return waiting && (!w.receives.empty() || w.sends.empty());
 }
 
@@ -189,7 +191,7 @@ void assign_streams(const Plan& plan, const StreamCpus& cpus, Assignment& assign
                         if (std::find(worker.receives.begin(), worker.receives.end(), i) ==
                             worker.receives.end())
                             worker.receives.push_back(i);
-                        if (plan.receives[i].memory == 0)
+                        if (shares_heap_memory(plan.receives[i]))
                             worker.largest_heap = std::max(worker.largest_heap, plan.receives[i].max_bytes);
                     }
 }
@@ -226,7 +228,7 @@ void add_spare_workers(const Plan& plan, Assignment& assignment, Layout& layout)
             assignment.worker(cpu, true);
     std::uint64_t largest = 0;
     for (const ReceivePlan& r : plan.receives)
-        if (r.memory == 0)
+        if (shares_heap_memory(r))
             largest = std::max(largest, r.max_bytes);
     for (WorkerLayout& w : layout.workers)
         if (may_receive(plan, w))
@@ -239,7 +241,7 @@ std::size_t heap_reservations(const Plan& plan, const WorkerLayout& w) {
         return 0;
     const auto reservations =
         static_cast<std::size_t>(std::count_if(w.receives.begin(), w.receives.end(), [&plan](std::size_t i) {
-            return plan.receives[i].memory == 0;
+            return shares_heap_memory(plan.receives[i]);
         }));
     return may_receive(plan, w) ? std::max<std::size_t>(1, reservations) : reservations;
 }
@@ -295,6 +297,26 @@ void remark_addresses(const Plan& plan, Layout& layout) {
     }
 }
 
+/// Adds remarks on axes of endpoints that have other counts than the stream has endpoints.
+void remark_axes(const Plan& plan, Layout& layout) {
+    for (const ReceivePlan& r : plan.receives) {
+        if (!r.chunk || r.chunk->by_callback)
+            continue;
+        for (const chunk::Axis& axis : r.chunk->parsed().axes) {
+            const chunk::Term& term = axis.term;
+            const bool plain = term.kind == chunk::Term::Kind::endpoint && term.shift == 0 &&
+                               ~term.mask == 0 && term.first == 0 && term.step == 1 && term.list.empty();
+            if (plain && axis.count != r.endpoints.size())
+                layout.remarks.push_back(fmt::format(
+                    "receive {}: the axis `{}` has {} places, and the stream has {} endpoints: {}; let both "
+                    "be the same",
+                    r.name, axis.name, axis.count, r.endpoints.size(),
+                    axis.count < r.endpoints.size() ? "packets to the others count as `out_of_range`"
+                                                    : "the other places stay empty"));
+        }
+    }
+}
+
 /// Shares the memory for heaps between the workers, and adds up what windows and queues take besides.
 void size_heaps(const Plan& plan, Layout& layout) {
     std::size_t reservations = 0;
@@ -311,6 +333,9 @@ void size_heaps(const Plan& plan, Layout& layout) {
             fmt::format("heaps take {} instead of {}: each lcore has room for whole largest heaps, in powers "
                         "of two",
                         human_size(layout.heap_bytes), human_size(plan.memory.heaps)));
+    for (const ReceivePlan& r : plan.receives)
+        if (r.enabled)
+            layout.chunk_bytes += chunk_bytes(r).sum();
     for (const WorkerLayout& w : layout.workers)
         for (const std::size_t i : w.receives) {
             layout.bookkeeping_bytes += bookkeeping_bytes(plan.receives[i]);
@@ -318,18 +343,32 @@ void size_heaps(const Plan& plan, Layout& layout) {
         }
 }
 
+/// Returns the term of the chunks for the sum of the memory; empty: there are none.
+std::string chunk_sum(const Plan& plan) {
+    std::string text;
+    for (const ReceivePlan& r : plan.receives)
+        if (r.enabled && r.chunk)
+            text += fmt::format("{} MiB for the {} chunks of {} + ", chunk_bytes(r).sum() / kMebibyte,
+                                r.chunk->chunks, r.name);
+    return text;
+}
+
 /// Throws Error when memory does not suffice for `ordinary` bytes, beside `huge` bytes of free huge pages.
 void check_memory(const Plan& plan, const Layout& layout, std::size_t ordinary, std::size_t huge) {
     if (const std::size_t available = memory::available_memory();
         available != 0 && ordinary > available + huge)
         throw_error("memory",
-                    "it does not suffice: {} MiB for heaps + {} MiB for windows and queues + {} MiB "
+                    "it does not suffice: {} MiB for heaps + {}{} MiB for windows and queues + {} MiB "
                     "of payload to send + {} MiB for EAL = {} MiB, and {} MiB are available; lower {}",
-                    layout.heap_bytes / kMebibyte, layout.bookkeeping_bytes / kMebibyte,
+                    layout.heap_bytes / kMebibyte, chunk_sum(plan), layout.bookkeeping_bytes / kMebibyte,
                     layout.send_bytes / kMebibyte,
-                    (ordinary - layout.heap_bytes - layout.bookkeeping_bytes - layout.send_bytes) / kMebibyte,
+                    (ordinary - layout.heap_bytes - layout.chunk_bytes - layout.bookkeeping_bytes -
+                     layout.send_bytes) /
+                        kMebibyte,
                     ordinary / kMebibyte, available / kMebibyte,
-                    plan.receives.empty()
+                    layout.chunk_bytes > layout.heap_bytes
+                        ? "the chunks: their number (`chunks`, --chunks) or their size (`placement`)"
+                    : plan.receives.empty()
                         ? "the heaps in flight: their size (--heap-size) or their number (max_heaps)"
                         : "[memory] heaps (--memory), the rings, or the packet buffers (--buffer-size)");
 }
@@ -380,6 +419,7 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
     for (const SendPlan& s : plan.sends)
         check_next_hops(s, layout.port(s.port));
     remark_addresses(plan, layout);
+    remark_axes(plan, layout);
     assign_streams(plan, cpus, assignment, layout);
     assign_senders(plan, assignment);
     poll_for_answers(plan, layout);
@@ -404,8 +444,8 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
     const HugeMemory pages = huge_memory(machine);
     const std::size_t huge = pages.free_bytes();
     const bool eal_huge = !options.has_memory && !huge_shortage(pages, layout.eal_memory);
-    const std::size_t ordinary = layout.heap_bytes + layout.bookkeeping_bytes + layout.send_bytes +
-                                 (eal_huge || options.has_memory ? 0 : layout.eal_bytes);
+    const std::size_t ordinary = layout.heap_bytes + layout.chunk_bytes + layout.bookkeeping_bytes +
+                                 layout.send_bytes + (eal_huge || options.has_memory ? 0 : layout.eal_bytes);
     check_memory(plan, layout, ordinary, huge);
 
     std::string lcores = fmt::format("{}@{}", layout.main_lcore, layout.main_cpu);

@@ -66,6 +66,7 @@ struct Layout : QueueAssignment {
     std::size_t eal_bytes = 0;           ///< all of it
     std::size_t heap_bytes = 0;          ///< arenas
     std::size_t bookkeeping_bytes = 0;   ///< windows, tables, queues
+    std::size_t chunk_bytes = 0;         ///< chunks of all streams: payload, presence, extra values
     std::size_t send_bytes = 0;          ///< payload of generated heaps
     std::vector<std::string> eal_args;   ///< complete, without the program's name
     std::vector<std::string> remarks;    ///< for the user
@@ -102,6 +103,22 @@ std::size_t bookkeeping_bytes(const ReceivePlan& plan);
 
 /// Returns the stream's own heap memory on each of its lcores; 0: it shares the lcore's.
 std::size_t own_heap_bytes(const ReceivePlan& plan);
+
+/// Holds the memory of a stream's chunks, all lcores together.
+struct ChunkBytes {
+    std::size_t payload = 0;  ///< of all chunks, in a mapping
+    std::size_t books = 0;    ///< presence and extra values, and what the ring adds
+    std::size_t sum() const { return payload + books; }
+};
+/// Returns the memory of the stream's chunks; nothing without chunks. Throws UsageError if its placement is
+/// wrong.
+ChunkBytes chunk_bytes(const ReceivePlan& plan);
+/// Returns the payload bytes of a chunk with the gap to the next one, which begins on a page of its own.
+std::size_t memory_of_chunk(const chunk::Layout& layout);
+/// Returns whether the stream's heaps lie in memory that it shares with other streams of its lcores.
+constexpr bool shares_heap_memory(const ReceivePlan& plan) {
+    return plan.memory == 0 && !plan.chunk;
+}
 
 /// Returns the payload bytes of all heaps in flight. Throws Error, with the sender's name, when a process
 /// cannot map so much.

@@ -32,7 +32,7 @@ void add_host_queues(const Plan& plan, const port::Driver& driver, port::PortReq
 /// devices make a file per queue, and some peers need the same number of queues.
 void add_spare_transmit_queue(const Plan& plan, const port::Driver& driver, port::PortRequest& request) {
     const port::Capabilities c = driver.declared();
-    if (plan.runtime.live && request.tx_queues == 0 && !c.finite && !c.needs_peer)
+    if (plan.runtime.live && request.tx_queues == 0 && !c.finite && !c.needs_peer && !c.receives_only)
         request.tx_queues = 1;
 }
 
@@ -69,6 +69,8 @@ port::PortRequest request_of(const Plan& plan, const PortPlan& p, const std::vec
             // Each queue may bring all that the stream's filters hold, wherever they run.
             request.held_mbufs +=
                 r.held_buffers * static_cast<std::uint32_t>(std::max<std::size_t>(1, r.lcores.size()));
+            request.lent_mbufs +=
+                r.lend * static_cast<std::uint32_t>(std::max<std::size_t>(1, r.lcores.size()));
             request.max_rx_packet = std::max(request.max_rx_packet, r.max_packet_size);
             request.buffer_size = std::max<std::size_t>(request.buffer_size, r.buffer_size);
         }

@@ -68,16 +68,36 @@ std::size_t send_bytes(const std::vector<SendPlan>& sends) {
 }
 
 std::size_t bookkeeping_bytes(const ReceivePlan& plan) {
+    if (plan.chunk && !plan.chunk->by_callback && plan.chunk->parsed().way == chunk::Way::direct)
+        return 0;
     heap::WindowConfig window;
     window.substreams = plan.substreams;
     window.max_live = plan.max_live;
     window.history = plan.history;
     window.guarded = true;
-    return heap::Window::bookkeeping_bytes(window, plan.queue_depth);
+    // Ended heaps of chunks wait in no queue.
+    return heap::Window::bookkeeping_bytes(window, plan.chunk ? 1 : plan.queue_depth);
+}
+
+ChunkBytes chunk_bytes(const ReceivePlan& plan) {
+    // A user's chunks are there already.
+    if (!plan.chunk || plan.chunk->by_callback || plan.sink.kind == SinkKind::user)
+        return {};
+    const chunk::Layout layout = plan.chunk->parsed().check();
+    // The ring has a byte for each part, and a share for each lcore.
+    const std::size_t each = layout.present_bytes() + layout.heaps * layout.extra_bytes +
+                             layout.heaps * layout.most_parts +
+                             chunk::kMaxMembers * sizeof(chunk::Chunk::Share) + sizeof(chunk::Chunk);
+    return {memory_of_chunk(layout) * plan.chunk->chunks, each * plan.chunk->chunks};
+}
+
+std::size_t memory_of_chunk(const chunk::Layout& layout) {
+    constexpr std::size_t kPage = 4096;
+    return (layout.bytes + kPage - 1) / kPage * kPage;
 }
 
 std::size_t own_heap_bytes(const ReceivePlan& plan) {
-    return plan.memory == 0 ? 0 : memory::Arena::capacity_for(plan.memory, plan.max_bytes);
+    return plan.memory == 0 || plan.chunk ? 0 : memory::Arena::capacity_for(plan.memory, plan.max_bytes);
 }
 
 }  // namespace spead::runtime

@@ -23,8 +23,9 @@ void LcoreLook::take() noexcept {
             p.done = p.tally->done();
         p.blocked = p.lane->window.blocked();
         p.waits_for_memory = p.lane->window.has_waited();
-        p.stopped = p.lane->window.stopped();
-        p.over = p.stopped && p.counts.heaps_live == 0 && !p.lane->window.has_ended();
+        p.stopped = p.lane->chunks ? p.lane->chunks->stopped() : p.lane->window.stopped();
+        p.over = p.lane->chunks ? p.lane->chunks->has_left()
+                                : p.stopped && p.counts.heaps_live == 0 && !p.lane->window.has_ended();
         std::copy_n(p.lane->stops_seen.begin(), std::min(p.stops.size(), p.lane->stops_seen.size()),
                     p.stops.begin());
         if (depth != Depth::counts)

@@ -74,6 +74,7 @@ void LcoreLoop::wait() noexcept {
     for (recv::Distributor* const distributor : distributors_)
         came |= distributor->take_moved() || distributor->holds();
     if (!came) {
+        receiver_.rest();  // the poll has ended the one before
         rest_ticks_ = kLongestWaitMicroseconds * ticks_per_us_;
         counters_.sleeps++;
         sleeper_->wait(kLongestWaitMicroseconds);
@@ -93,6 +94,9 @@ void LcoreLoop::give_way() noexcept {
 
 void LcoreLoop::rest(std::uint64_t now) noexcept {
     const IdlePolicy::Step step = idle_.idle(now);
+    // Other lcores wait for the boundaries of this one unless it says that it rests.
+    if (yields_ || !receiving_ || step.action != IdlePolicy::Action::poll)
+        receiver_.rest();
     if (step.action == IdlePolicy::Action::wait) {
         wait();
         return;

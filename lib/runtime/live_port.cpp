@@ -10,6 +10,7 @@
 #include <rte_ethdev.h>
 
 #include "base/error.hpp"
+#include "port/buffer_loans.hpp"
 #include "port/netdev.hpp"
 
 namespace spead::runtime {
@@ -144,6 +145,11 @@ bool LivePort::give_up_reopening(const std::string& netdev, const std::string& w
     return true;
 }
 
+void LivePort::sweep_loans() {
+    if (planned_.loans)
+        planned_.loans->sweep();
+}
+
 void LivePort::renew_host() {
     if (!host_)
         return;
@@ -267,6 +273,8 @@ stats::PortSnapshot LivePort::snapshot() const {
 }
 
 std::vector<std::pair<std::string, std::uint64_t>> LivePort::xstats() const {
+    if (!device_->capabilities().counts_packets)
+        return {};
     const std::uint16_t id = device_->port_id();
     const int count = rte_eth_xstats_get_names(id, nullptr, 0);
     if (count <= 0)

@@ -65,6 +65,9 @@ class LivePort {
     /// Marks the port as detached again, since it could not be put on. Logs the reason unless it is the same
     /// as before. Returns true when the device is open; then the caller closes it.
     bool give_up_reopening(const std::string& netdev, const std::string& why);
+    /// Frees pools of closed devices whose buffers are all back. Call it in rounds in which the lcores
+    /// answer.
+    void sweep_loans();
     /// Starts a new host, which knows no groups and neighbours. The former one lives until
     /// forget_former_host(): lcores may write into its rings.
     void renew_host();

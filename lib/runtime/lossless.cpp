@@ -17,9 +17,10 @@ namespace {
 
 /// Formats a size exactly, because it is compared with other sums.
 std::string size_text(std::size_t bytes) {
-    constexpr std::size_t kKiB = 1024;
-    return bytes >= 100 * kKiB * kKiB || bytes % kKiB != 0 ? human_size(bytes)
-                                                           : fmt::format("{} KiB", bytes / kKiB);
+    constexpr std::size_t kKibibyte = 1024;
+    return bytes >= 100 * kKibibyte * kKibibyte || bytes % kKibibyte != 0
+               ? human_size(bytes)
+               : fmt::format("{} KiB", bytes / kKibibyte);
 }
 
 std::size_t live_of(const ReceivePlan& r) {
@@ -89,6 +90,8 @@ std::vector<std::string> of_lcores(const Plan& plan, const Layout& layout, Tell 
         std::size_t sharing = 0;
         for (const std::size_t i : w.receives) {
             const ReceivePlan& r = plan.receives[i];
+            if (r.chunk)
+                continue;
             const bool lossless = layout.port(r.port).device.capabilities.lossless;
             const bool places = !(r.capture && r.capture->only);
             if (r.memory != 0) {

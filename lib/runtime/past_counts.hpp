@@ -22,6 +22,8 @@ class PastCounts {
                   const LaneDetails& details);
     /// Adds the last counts of a sink.
     void add_sink(const Sink& sink);
+    /// Adds the last counts of former chunks.
+    void add_chunks(const stats::ChunkCounts& counts) noexcept { sums_.chunks.add(counts); }
     void count(stats::StreamEvent event) noexcept;
 
     /// Makes room for so many `places`. The counts at the `fresh` ones become those of endpoints without a

@@ -9,9 +9,14 @@
 
 #include "base/endpoint.hpp"
 #include "base/heap_limits.hpp"
+#include "base/heap_pattern.hpp"
 #include "base/listen_address.hpp"
 #include "base/mac.hpp"
 #include "capture/options.hpp"
+#include "chunk/chunk_window.hpp"
+#include "chunk/placement.hpp"
+#include "memory/memory_kind.hpp"
+#include "memory/stores_rule.hpp"
 
 /// Holds the typed, validated plan of one run: the values of the configuration file or the command line, with
 /// defaults filled in. lib/config and app/ make it; lib/runtime carries it out. Plain data, control code
@@ -30,6 +35,9 @@ constexpr std::string_view name_of(PollMode mode) {
     }
     return "adaptive";
 }
+/// Says how a stream's packets come: through the device of its port, or through kernel sockets on the port's
+/// network interface.
+enum class Backend : std::uint8_t { port, kernel };
 /// Says what a full queue does. `automatic`: block if the source loses nothing by waiting (pcap, ring,
 /// memif), else drop_newest.
 enum class OnFullSetting : std::uint8_t { automatic, drop_newest, drop_oldest, block };
@@ -99,12 +107,50 @@ struct SinkPlan {
     bool operator==(const SinkPlan&) const = default;
 };
 
+/// Says which memory chunks lie in. `host`: huge pages if enough are free, else ordinary pages; `huge`: huge
+/// pages only; `pinned`: as `host`, but locked, and registered so that cards can send from it.
+enum class ChunkMemory : std::uint8_t { host, huge, pinned };
+
+constexpr memory::MemoryKind kind_of(ChunkMemory memory) noexcept {
+    return memory == ChunkMemory::pinned ? memory::MemoryKind::pinned : memory::MemoryKind::host;
+}
+
+/// Puts a stream's heaps into chunks, which all its lcores fill together.
+struct ChunkPlan {
+    static constexpr std::uint64_t kJumpWindows = 8;  ///< default of `max_jump`
+
+    std::string placement;  ///< text form of chunk::Placement; empty with `by_callback`
+    /// Says that a user's callback places the heaps, which only a program can: UserChunks::Use.
+    bool by_callback = false;
+    chunk::Way way = chunk::Way::automatic;
+    std::uint32_t chunks = 8;  ///< buffers: those in the window, and those with the consumer
+    std::uint32_t window = 2;  ///< chunks that are open at a time
+    chunk::Eviction eviction = chunk::Eviction::lossy;
+    double timeout = 0;    ///< seconds without a packet of the chunk; 0: off
+    double patience = 10;  ///< seconds that lcores wait for those behind them (lossless); 0: no limit
+    /// Holds the chunks past the window that a single packet is believed; 0: any number; none: kJumpWindows
+    /// windows.
+    std::optional<std::uint64_t> max_jump{};
+    ChunkMemory memory = ChunkMemory::host;
+    bool operator==(const ChunkPlan&) const = default;
+
+    std::uint64_t jump() const { return max_jump.value_or(kJumpWindows * window); }
+    /// Returns the placement with `way`. Throws UsageError; `where` is the error's where().
+    chunk::Placement parsed(std::string_view where = {}) const {
+        chunk::Placement made = chunk::Placement::parse(placement, where);
+        if (way != chunk::Way::automatic)
+            made.way = way;
+        return made;
+    }
+};
+
 struct ReceivePlan {
     std::string name;
     std::string port;
     std::vector<Endpoint> endpoints;
     std::vector<std::string> endpoint_texts;  ///< as the user wrote them (ranges unexpanded), for printing
-    std::vector<unsigned> lcores;             ///< CPU numbers; empty: chosen by the program
+    Backend backend = Backend::port;
+    std::vector<unsigned> lcores;  ///< CPU numbers; empty: chosen by the program
     PollMode poll = PollMode::adaptive;
     std::uint32_t max_poll = 10;
     std::uint32_t max_packet_size = 9200;  ///< UDP payload bytes
@@ -112,9 +158,14 @@ struct ReceivePlan {
     std::uint32_t substreams = 1;
     bool in_order = false;
     bool stop_on_stop_item = false;
+    bool control_heaps = false;
     std::string filter;  ///< recv::FilterExpression of the packets to keep; empty: all
     /// Limits the buffers that a C++ filter may hold on each lcore. Each receive pool has so many more.
     std::uint32_t held_buffers = 0;
+    /// Limits the buffers that its heaps may refer to on each lcore, instead of being copied. Each receive
+    /// pool has so many more.
+    std::uint32_t lend = 0;
+    memory::CopySetting copy = memory::CopySetting::automatic;  ///< stores of payload copies
     double silent_after = 0;    ///< seconds without a packet until it counts as silent; 0: never
     double loss_threshold = 0;  ///< fraction of a second's heaps that may be lost; 0: any number
     double expected_rate = 0;   ///< expected payload bytes per second; 0: not watched
@@ -129,6 +180,7 @@ struct ReceivePlan {
     std::uint32_t history = 1024;  ///< finished heap counts remembered per substream; 0: off
     double history_time = 1.0;     ///< seconds
     OnFullSetting on_full = OnFullSetting::automatic;
+    std::optional<ChunkPlan> chunk{};  ///< none: a stream of heaps
     SinkPlan sink;
     bool enabled = true;  ///< false: configured, but not received
     std::optional<capture::Options> capture;
@@ -149,10 +201,14 @@ struct SendPlan {
     double burst_rate_ratio = 1.05;
     Offload pacer = Offload::software;
     std::uint8_t ttl = 1;
-    std::uint8_t dscp = 0;                 ///< class of the packets (RFC 2474), 0..63
-    std::uint32_t max_packet_size = 1472;  ///< UDP payload bytes
+    std::uint8_t dscp = 0;                    ///< class of the packets (RFC 2474), 0..63
+    HeapPattern pattern = HeapPattern::none;  ///< whose heaps are sent; none: those of test items
+    std::uint32_t senders = 0;                ///< of each group of the pattern; 0: the pattern's own
+    std::uint64_t first_time = 0;             ///< of the pattern, in steps of time
+    std::uint32_t max_packet_size = 1472;     ///< UDP payload bytes
     std::uint64_t heap_size = std::uint64_t{4} << 20;
     std::uint32_t items = 1;
+    bool repeat_items = false;    ///< every packet carries all item pointers of its heap
     std::int64_t heaps = -1;      ///< how many to send; -1: for ever
     std::uint32_t max_heaps = 4;  ///< in flight
     double timeout = 0;           ///< seconds in which a heap must be sent; 0: no limit
@@ -172,7 +228,7 @@ struct SendPlan {
 /// Returns whether descriptors and data of the first heap exceed the items of one heap. Then the descriptors
 /// have a heap of their own.
 constexpr bool describes_apart(const SendPlan& s) {
-    return 2 * std::uint64_t{s.items} > kMaxHeapItems;
+    return s.pattern == HeapPattern::none && 2 * std::uint64_t{s.items} > kMaxHeapItems;
 }
 
 /// Says when a run ends by itself; all members are optional.

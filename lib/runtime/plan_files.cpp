@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/file_use.hpp"
 #include "capture/pcap_series.hpp"
+#include "runtime/chunk_file_sink.hpp"
 #include "runtime/file_sink.hpp"
 
 namespace spead::runtime {
@@ -57,7 +58,9 @@ void check_files(const Plan& plan, std::span<const port::PlannedPort> ports) {
         if (r.sink.kind == SinkKind::file) {
             const std::string where = fmt::format("sink of {}", r.name);
             check_sink_directory(r.sink.directory, where);
-            uses.push_back(FileUse::planned(FileSink::lines_path(r.sink.directory), FileUse::Way::append,
+            const std::string lines = r.chunk ? ChunkFileSink::lines_path(r.sink.directory)
+                                              : FileSink::lines_path(r.sink.directory);
+            uses.push_back(FileUse::planned(lines, FileUse::Way::append,
                                             fmt::format("the sink of {} writes", r.name), where));
         }
         if (!r.capture)

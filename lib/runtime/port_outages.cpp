@@ -211,6 +211,7 @@ bool PortOutages::watch() {
         // A silent lcore may be inside the port.
         if (is_silent_on(i))
             continue;
+        of_.ports[i].sweep_loans();
         if (of_.ports[i].is_detached())
             look_for(i);
         if (!of_.ports[i].is_on())

@@ -43,20 +43,32 @@ class Places {
     std::uint16_t queues_;
 };
 
-void assign_by_rules(const StreamOnPort& stream, const Places& places, bool spreads, port::Rule rule,
-                     std::size_t port, PortAssignment& out) {
+/// Returns the queue of the endpoint's address and port, if one of the rules has given it one. A unicast
+/// address belongs to one socket, whatever the sources; of a group each queue has a socket.
+std::optional<std::uint16_t> queue_of_socket(const Endpoint& endpoint, const std::vector<PortRule>& rules) {
+    const auto same = std::ranges::find_if(rules, [&endpoint](const PortRule& other) {
+        const Endpoint& e = other.rule.endpoint;
+        return !endpoint.address.is_multicast() && e.address == endpoint.address && e.port == endpoint.port;
+    });
+    return same == rules.end() ? std::nullopt : std::optional(same->rule.queues.front());
+}
+
+void assign_by_rules(const StreamOnPort& stream, const Places& places, const port::Capabilities& capabilities,
+                     port::Rule rule, std::size_t port, PortAssignment& out) {
     const std::vector<std::uint16_t> own = places.queues_of(stream);
     const std::size_t endpoints = stream.endpoints.size();
     const std::size_t used = std::min(endpoints, own.size());
     for (std::size_t e = 0; e < endpoints; e++) {
         const auto number = static_cast<std::uint16_t>(e);
         rule.endpoint = stream.endpoints[e];
-        if (spreads && endpoints < own.size()) {
+        if (capabilities.spreads_sources && endpoints < own.size()) {
             rule.queues = own;
             for (const std::uint16_t q : own)
                 out.queues[q].deliveries.push_back({stream.receive, number, places.behind(stream, q)});
         } else {
-            const std::uint16_t q = own[e % used];
+            std::uint16_t q = own[e % used];
+            if (capabilities.steering == port::Steering::sockets)
+                q = queue_of_socket(rule.endpoint, out.rules).value_or(q);
             rule.queues = {q};
             // Lcores behind queues without an endpoint of their own help out.
             std::vector<unsigned> cpus;
@@ -98,8 +110,8 @@ PortAssignment assign_queues(std::size_t port, const port::Capabilities& capabil
     for (const StreamOnPort& stream : streams) {
         port::Rule rule;
         rule.vlan = vlan;
-        if (capabilities.steering == port::Steering::rte_flow) {
-            assign_by_rules(stream, places, capabilities.spreads_sources, rule, port, out);
+        if (port::steers_by_queue(capabilities.steering)) {
+            assign_by_rules(stream, places, capabilities, rule, port, out);
             continue;
         }
         for (std::uint16_t q = 0; q < queues; q++)

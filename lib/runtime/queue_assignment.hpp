@@ -62,7 +62,8 @@ struct PortAssignment {
 /// Assigns the queues and lcores of one port to its streams.
 ///
 /// `cpus`: of all lcores of the port's streams, none twice; the first `queues` of them poll a queue each.
-/// Where rules are exact (rte_flow), a stream's endpoints are assigned to its lcores' queues. If the device
+/// Where rules are exact (rte_flow, sockets), a stream's endpoints are assigned to its lcores' queues. Where
+/// they are sockets, all sources of a unicast address and port share the queue of the first. If the device
 /// can, an endpoint with several lcores of its own is distributed over them by source. Elsewhere any packet
 /// may come from any queue. Lcores without a queue of their own work behind one: heaps are distributed to
 /// them by heap count. A heap is never split, as long as its packets have one destination and one source.

@@ -75,6 +75,7 @@ void Reconfiguration::carry_out(const Plan& asked) {
         }
         throw;
     }
+    of_.streams.serve_chunks();
     of_.snapshots.parts_changed(names_of_changed(before.plan, wanted, change));
     wait_for_leaving();
     close_unused_ports();

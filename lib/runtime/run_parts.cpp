@@ -7,8 +7,12 @@
 #include <fmt/ranges.h>
 #include <rte_cycles.h>
 
+#include "base/error.hpp"
+#include "port/machine.hpp"
+#include "runtime/copy_limits.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/idling.hpp"
+#include "runtime/sendable_region.hpp"
 
 namespace spead::runtime {
 
@@ -17,6 +21,28 @@ namespace {
 /// Holds the packet size from which the longest sleep of an idle lcore is computed.
 constexpr std::uint32_t kTypicalPacket = 1024;
 constexpr std::uint64_t kTypicalLink = 10'000'000'000;
+
+/// Makes the chunks of a stream that fills those of a user.
+std::shared_ptr<StreamChunks> fill_chunks_of_user(const ReceivePlan& r, const UserChunks::Use& use,
+                                                  std::shared_ptr<ChunkSink> sink) {
+    if (!use.chunks)
+        throw_error(fmt::format("receive {}", r.name),
+                    "no user takes its chunks; make the stream as a ChunkStream");
+    if (r.chunk->by_callback != static_cast<bool>(use.make_callback))
+        throw_error(
+            fmt::format("receive {}", r.name),
+            "its plan and its user disagree about a place callback; make the stream as a ChunkStream");
+    return std::make_shared<StreamChunks>(r, use, std::move(sink));
+}
+
+/// Returns the CPUs of lcores that copy payload.
+std::vector<unsigned> receiving_cpus(const Layout& layout) {
+    std::vector<unsigned> cpus;
+    for (const WorkerLayout& w : layout.workers)
+        if (!w.receives.empty())
+            cpus.push_back(w.cpu);
+    return cpus;
+}
 
 }  // namespace
 
@@ -28,7 +54,22 @@ RunParts::RunParts(const Plan& p, const Layout& l, const EngineHooks& s)
       events(p.runtime.name, p.runtime.on_event, {s.on_event, s.on_lcore}),
       senders(lcores, ports, regions, s.make_heap_source, notes.problems),
       consumers(p.end.heaps),
-      streams(lcores, ports, consumers, events, {s.make_sink, s.make_filter, s.user_queues}, notes.problems) {
+      streams(
+          lcores, ports, consumers, events,
+          {s.make_sink,
+           [this, make = s.make_chunk_sink, users = s.user_chunks](const ReceivePlan& r, std::uint32_t number,
+                                                                   std::shared_ptr<Sink>& sink) {
+               std::shared_ptr<ChunkSink> made = make(r);
+               sink = made;
+               if (r.sink.kind == SinkKind::user || r.chunk->by_callback)
+                   return fill_chunks_of_user(r, users ? users(r.name) : UserChunks::Use(), std::move(made));
+               return std::make_shared<StreamChunks>(
+                   r, number, std::move(made), layout.control_cpus(), [this](const memory::Region& region) {
+                       return std::make_shared<const SendableRegion>(senders, region);
+                   });
+           },
+           s.make_filter, s.user_queues},
+          notes.problems) {
     if (s.rest_unused_lcores)
         lcores.launch_only([this](const Worker& w) {
             return !w.lanes.empty() || !w.sources.empty() || !senders.on(w).empty();
@@ -38,6 +79,7 @@ RunParts::RunParts(const Plan& p, const Layout& l, const EngineHooks& s)
 
 void RunParts::make(int interrupt_fd) {
     ports.open(plan.ports, layout.ports);
+    const std::vector<unsigned> receiving = receiving_cpus(layout);
     for (const WorkerLayout& w : layout.workers) {
         Worker& worker = lcores.add(w);
         std::uint32_t sleep = 1000;
@@ -51,6 +93,8 @@ void RunParts::make(int interrupt_fd) {
             std::make_unique<LcoreLoop>(IdlePolicy(PollMode::adaptive, ReceivePlan{}.max_poll, sleep,
                                                    static_cast<double>(rte_get_tsc_hz()) / 1e6),
                                         layout.shares_cpus);
+        if (!w.receives.empty())
+            worker.loop->receiver().set_stores(stores_rule(port::this_machine().files, w.cpu, receiving));
         if (w.heap_bytes != 0) {
             worker.arena = memory::Arena(w.heap_bytes, w.largest_heap);
             worker.reservations.emplace(worker.arena.capacity());

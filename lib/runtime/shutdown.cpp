@@ -69,9 +69,30 @@ void Shutdown::end_consumers() {
             lane->rx->queue.close();
     of_.streams.end_users();
     of_.consumers.join();
+    end_chunks();
     of_.streams.watch_sinks(of_.clock.seconds());
     if (of_.consumers.failed())
         of_.notes.problems.push_back(of_.consumers.failure());
+}
+
+/// Lets the consumers take the chunks that wait.
+void Shutdown::end_chunks() {
+    const auto all_ended = [this] {
+        bool all = true;
+        for (const auto* const list : {&of_.streams.current(), &of_.streams.removed()})
+            for (const auto& s : *list)
+                s->for_each_chunks([&all](StreamChunks& chunks) {
+                    chunks.close();
+                    all &= chunks.ended();
+                });
+        return all;
+    };
+    if (wait_for(all_ended, {&EndProgress::finished, patience_.consumer}) == EndWait::Result::done)
+        return;
+    of_.notes.problems.push_back(
+        fmt::format("the consumer of chunks has not finished one for {}", seconds_text(patience_.consumer)));
+    // Reported now: its thread is joined later, which may never end.
+    log_error(LogType::runtime, "{}", of_.notes.problems.back());
 }
 
 EndProgress Shutdown::look() {
@@ -96,6 +117,7 @@ EndProgress Shutdown::look() {
     for (const auto* const list : {&of_.streams.current(), &of_.streams.removed()})
         for (const auto& s : *list) {
             l.blocked |= s->blocked;
+            s->for_each_chunks([&l](const StreamChunks& chunks) { l.finished += chunks.finished(); });
             for (const StreamLane* const lane : s->all_lanes())
                 if (const HeapTally* const tally = lane->tally(); s->blocked && tally != nullptr)
                     l.finished += tally->done().all();

@@ -71,6 +71,7 @@ class Shutdown {
     void settle_receives();
     void flush_receives();
     void end_consumers();
+    void end_chunks();
     void end_filters();
     void stop_ports();
     void carry_out(const std::function<void()>& step) noexcept;

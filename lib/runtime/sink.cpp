@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/heap_pattern.hpp"
 #include "base/log.hpp"
 #include "base/verify_sequence.hpp"
 #include "runtime/file_sink.hpp"
@@ -20,15 +21,7 @@ constexpr std::uint64_t kReported = 10;
 }  // namespace
 
 bool Sink::take(const heap::HeapHandle& heap) noexcept {
-    if (failed())
-        return false;
-    try {
-        consume(heap);
-        return true;
-    } catch (const std::exception& e) {
-        fail(e.what());
-        return false;
-    }
+    return attempt([&] { consume(heap); });
 }
 
 void Sink::end() noexcept {
@@ -59,6 +52,40 @@ std::optional<std::string> Sink::news() {
     return failure_;
 }
 
+/// Compares a heap of a pattern, which its payload names, with all that the name says: items and bytes. None:
+/// no item is the payload of a pattern.
+std::optional<bool> VerifySink::verify_pattern(const heap::HeapHandle& heap,
+                                               std::span<const wire::ItemView> items) const {
+    for (const wire::ItemView& data : items) {
+        if (data.immediate)
+            continue;
+        const auto payload = heap.payload().subspan(data.offset, data.length);
+        const std::optional<PatternName> name = pattern_name(payload);
+        if (!name || data.id != shape_of(name->pattern).data_id)
+            continue;
+        const bool logged = wrong_.load(std::memory_order_relaxed) >= kReported;
+        const PatternItems expected = pattern_items(name->pattern, name->heap);
+        for (const PatternItem& item : expected.view()) {
+            const auto found = std::find_if(items.begin(), items.end(),
+                                            [&](const wire::ItemView& i) { return i.id == item.id; });
+            if (found != items.end() && found->immediate && found->value == item.value)
+                continue;
+            if (!logged)
+                log_error(LogType::runtime,
+                          "stream {}: heap {}: item {:#x} is not {:#x}, as its payload says", stream_,
+                          heap.cnt(), item.id, item.value);
+            return false;
+        }
+        const std::size_t right = pattern_check(payload, name->pattern, name->heap);
+        if (right != payload.size() && !logged)
+            log_error(LogType::runtime,
+                      "stream {}: heap {}: item {:#x} differs from the pattern at byte {} of {}", stream_,
+                      heap.cnt(), data.id, right, payload.size());
+        return right == payload.size();
+    }
+    return std::nullopt;
+}
+
 void VerifySink::consume(const heap::HeapHandle& heap) {
     if (!heap.complete())
         return;
@@ -71,6 +98,11 @@ void VerifySink::consume(const heap::HeapHandle& heap) {
     std::uint64_t bytes = 0;
     for (const wire::ItemView& i : items)
         bytes += i.immediate ? kWord : i.length;
+
+    if (const auto right = verify_pattern(heap, items)) {
+        (*right ? verified_ : wrong_).fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
 
     const std::uint64_t first_word = verify_heap_start(heap.cnt(), bytes / kWord);
     std::uint64_t at = 0;

@@ -3,13 +3,16 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "heap/heap_handle.hpp"
 #include "runtime/plan.hpp"
+#include "wire/items.hpp"
 
 namespace spead::runtime {
 
@@ -44,6 +47,21 @@ class Sink {
     std::uint64_t wrong() const noexcept { return wrong_.load(std::memory_order_relaxed); }
 
   protected:
+    /// Calls `use`, unless the sink has failed; if that throws, the sink has failed. Returns whether it was
+    /// done.
+    template <typename Use>
+    bool attempt(const Use& use) noexcept {
+        if (failed())
+            return false;
+        try {
+            use();
+            return true;
+        } catch (const std::exception& e) {
+            fail(e.what());
+            return false;
+        }
+    }
+
     std::atomic<std::uint64_t> verified_{0};
     std::atomic<std::uint64_t> wrong_{0};
 
@@ -63,15 +81,18 @@ class NullSink : public Sink {
 };
 
 /// Compares complete heaps with the verification sequence (base/verify_sequence.hpp), item by item in the
-/// order of their ids. Logs the first wrong heaps with the offset of the first wrong byte. Heaps without
-/// items from 0x1000 on (descriptors alone) are neither right nor wrong; incomplete ones are counted
-/// elsewhere.
+/// order of their ids. Heaps of a pattern (base/heap_pattern.hpp) are compared with that instead. Logs the
+/// first wrong heaps with the offset of the first wrong byte. Heaps without items from 0x1000 on (descriptors
+/// alone) are neither right nor wrong; incomplete ones are counted elsewhere.
 class VerifySink : public Sink {
   public:
     explicit VerifySink(std::string stream) : stream_(std::move(stream)) {}
     void consume(const heap::HeapHandle& heap) override;
 
   private:
+    std::optional<bool> verify_pattern(const heap::HeapHandle& heap,
+                                       std::span<const wire::ItemView> items) const;
+
     std::string stream_;
 };
 

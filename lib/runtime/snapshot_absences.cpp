@@ -59,8 +59,11 @@ void Snapshots::look_for_absences(const stats::Snapshot& snap) {
             unowned_[snap.streams[i].number] = {missing.begin(), missing.end()};
     }
     for (std::size_t p = 0; p < of_.ports.size(); p++) {
+        // A device that has stopped tells nothing: the report at the end has what was seen before.
+        if (!of_.ports[p].is_on() || !of_.ports[p].device().started())
+            continue;
         of_.ports[p].forget_passed();
-        if (!wanted[p].empty() && of_.ports[p].is_on())
+        if (!wanted[p].empty())
             of_.ports[p].look_for_passed(wanted[p]);
     }
 }

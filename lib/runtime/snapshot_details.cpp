@@ -89,6 +89,8 @@ void Snapshots::add_details(stats::Snapshot& snap) {
             times.gap.merge(lane->details.times.gap);
             tell_marks(s, *lane);
         }
+        if (stream.chunks)
+            s.axes = stream.chunks->axes();
         add_endpoints(s, stream, of_.plan.receives[i].endpoints);
         s.latency = stats::in_seconds(times.latency, snap.ticks_per_second);
         s.gap = stats::in_seconds(times.gap, snap.ticks_per_second);

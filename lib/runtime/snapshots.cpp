@@ -22,10 +22,44 @@ std::uint64_t sum_of(const Array& values) {
 
 /// Adds the counts of the stream's lanes, of their lcores' last answers.
 void add_lanes(const Stream& stream, stats::StreamSnapshot& to) {
-    for (const StreamLane* const lane : stream.all_lanes())
-        to.add(lane->counts, lane->done.delivered, lane->done.unwritten);
+    for (const StreamLane* const lane : stream.all_lanes()) {
+        const HeapTally::Done done = done_of(*lane);
+        to.add(lane->counts, done.delivered, done.unwritten);
+    }
+    stream.for_each_chunks([&to](const StreamChunks& chunks) { to.chunks.add(chunks.counts()); });
+    if (stream.chunks) {
+        to.chunks.set_state(stream.chunks->counts());
+        to.chunks.at_rest &= stream.former_chunks.empty();
+    }
     for (const auto& lane : stream.lanes)
         to.queue_heaps += lane->rx->queue.capacity();
+}
+
+/// Adds the counts of chunks that several streams fill. Each shows all of them, and sums take those of one:
+/// always the same stream, until it is removed.
+void add_group(const std::vector<std::unique_ptr<Stream>>& all, const Stream& stream,
+               stats::StreamSnapshot& to) {
+    if (!stream.group)
+        return;
+    ChunkGroup& group = *stream.group;
+    const auto teller = std::find_if(all.begin(), all.end(), [&group](const auto& s) {
+        return s->group.get() == &group && s->number == group.teller();
+    });
+    if (teller == all.end())
+        group.set_teller(stream.number);
+    else if (teller->get() != &stream)
+        to.chunks_counted_with = (*teller)->name;
+    const stats::ChunkCounts counts = group.counts_of_streams();
+    to.chunks.add(counts);
+    to.chunks.set_state(counts);
+}
+
+/// Adds what chunks lack. Heaps that are tracked into chunks count there.
+void add_missing(stats::StreamSnapshot& to) {
+    if (!to.chunks_counted_with.empty())
+        return;
+    to.missing_bytes += to.chunks.missing_bytes;
+    to.missing_packets += to.chunks.missing_packets;
 }
 
 void add_buffers(stats::PortSnapshot& s, const port::Port& p, const stats::PeakRecord& taken) {
@@ -49,10 +83,15 @@ stats::Snapshot Snapshots::take(LcoreLook::Depth depth) {
         snap.ports.push_back(of_.ports[i].snapshot());
     add_lcores(snap, depth);
     of_.captures.add_taken(of_.streams.current(), snap.captures);
-    for (std::size_t i = 0; i < snap.streams.size(); i++)
+    for (std::size_t i = 0; i < snap.streams.size(); i++) {
         add_lanes(*of_.streams.current()[i], snap.streams[i]);
+        add_group(of_.streams.current(), *of_.streams.current()[i], snap.streams[i]);
+    }
     for (const auto& s : of_.streams.removed())
         add_lanes(*s, snap.removed);
+    for (stats::StreamSnapshot& s : snap.streams)
+        add_missing(s);
+    add_missing(snap.removed);
     of_.senders.add_to(snap);
     of_.health.add_to(snap, of_.streams.current());
     of_.streams.add_last_events(snap);

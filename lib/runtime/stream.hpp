@@ -11,11 +11,13 @@
 #include "capture/capture.hpp"
 #include "memory/arena.hpp"
 #include "recv/rx_agent.hpp"
+#include "runtime/callback_watch.hpp"
 #include "runtime/consumers.hpp"
 #include "runtime/details.hpp"
 #include "runtime/endpoint_places.hpp"
 #include "runtime/past_counts.hpp"
 #include "runtime/sink.hpp"
+#include "runtime/stream_chunks.hpp"
 #include "runtime/stream_sinks.hpp"
 #include "runtime/user_queues.hpp"
 #include "stats/peak.hpp"
@@ -36,12 +38,13 @@ struct StreamLane {
             rx->filter.reset();
     }
 
+    std::shared_ptr<StreamChunks> chunks;  ///< that it fills; null: a stream of heaps
     std::shared_ptr<recv::SpeadLane> rx;   ///< with the arena, if that is the stream's own
     const memory::Arena* arena = nullptr;  ///< of its heaps
     bool owns_arena = false;               ///< no other stream has heaps there
     Worker* worker = nullptr;
     std::uint16_t slot = 0;           ///< index of the lane in the lcore's classifiers
-    Consumers::Feed* feed = nullptr;  ///< null: it has users, or was removed from the consumers
+    Consumers::Feed* feed = nullptr;  ///< null: it has users or chunks, or was removed from the consumers
     std::shared_ptr<Sink> sink;       ///< null: it has users
     std::shared_ptr<UserQueues> users;
     std::shared_ptr<UserQueues::Queue> user_queue;
@@ -57,6 +60,7 @@ struct StreamLane {
     bool stopped = false;              ///< by a stop item
     bool over = false;                 ///< stopped, and all its heaps were delivered
     std::vector<std::uint64_t> stops;  ///< stop items by place; only where they may end the run
+    CallbackWatch callback_watch;
 
     /// Returns the tally of its heaps; null: it was removed from the consumers or users.
     const HeapTally* tally() const noexcept {
@@ -75,6 +79,10 @@ struct Stream {
     std::uint32_t number = 0;  ///< unique in the run
     std::string name;
     StreamSinks sinks;
+    std::shared_ptr<StreamChunks> chunks;  ///< null: a stream of heaps, or not enabled
+    /// Holds former chunks, until their lanes are gone and the consumer has ended.
+    std::vector<std::shared_ptr<StreamChunks>> former_chunks;
+    std::shared_ptr<ChunkGroup> group;  ///< whose chunks it fills, or did; null: its chunks are its own
     std::shared_ptr<UserQueues> users;  ///< of SinkKind::user
     bool source_ended = false;          ///< its users were handed all that the port's source had
     /// Holds since when its users have kept it waiting for memory, and whether that was reported.
@@ -96,9 +104,26 @@ struct Stream {
     std::vector<const StreamLane*> all_lanes() const;  ///< with those that are being removed
     /// Begins to remove its lanes; no packet reaches them any more.
     void retire_lanes();
+    /// Makes `successor` the chunks of new lanes; those before become former ones. Null: none.
+    void replace_chunks(std::shared_ptr<StreamChunks> successor);
+    /// Ends former chunks that no lane fills any more, and keeps their counts.
+    void let_go_of_chunks();
+    /// Returns whether lanes or consumers of former chunks are left.
+    bool is_leaving() const noexcept { return !leaving.empty() || !former_chunks.empty(); }
+    /// Calls `visit` with the present chunks and the former ones.
+    template <typename Visit>
+    void for_each_chunks(const Visit& visit) const {
+        if (chunks)
+            visit(*chunks);
+        for (const auto& former : former_chunks)
+            visit(*former);
+    }
 };
 
 /// Returns the stream's lane on the worker; null: none.
 const StreamLane* lane_on(const Stream& stream, const Worker& worker);
+/// Returns the outcome of a lane's heaps. Those that were tracked into chunks went to no consumer: they are
+/// delivered.
+HeapTally::Done done_of(const StreamLane& lane);
 
 }  // namespace spead::runtime

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/stream_health.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/core.h>
@@ -18,8 +19,9 @@ bool is_bad(StreamEvent e) {
 std::string sentence_of(const std::string& stream, const stats::LastEvent& event) {
     const char* const what =
         event.kind == StreamEvent::stuck || event.kind == StreamEvent::unstuck ? "send" : "stream";
-    // A failed sink has a sentence of its own; the others are states of the stream.
-    return is_bad(event.kind) && event.kind != StreamEvent::sink_failed
+    // Some have sentences of their own; the others are states of the stream.
+    return is_bad(event.kind) && event.kind != StreamEvent::sink_failed &&
+                   event.kind != StreamEvent::callback_slow && event.kind != StreamEvent::resync
                ? fmt::format("{} {} is {}: {}", what, stream, name_of(event.kind), event.text)
                : fmt::format("{} {}: {}", what, stream, event.text);
 }
@@ -28,6 +30,16 @@ StreamHealth::Counts StreamHealth::counts_of(const stats::StreamSnapshot& s) {
     Counts c;
     c.packets = s.received;
     c.bytes = s.bytes;
+    c.counted_with = s.chunks_counted_with;
+    // Losses of chunks that several streams fill are reported once.
+    if (!s.chunks_counted_with.empty())
+        return c;
+    if (s.chunks.buffers != 0) {
+        c.heaps = s.chunks.heaps_expected - std::min(s.chunks.heaps_expected, s.chunks.heaps_cut) +
+                  s.chunks.heaps_skipped;
+        c.lost = s.chunks.heaps_missing + s.chunks.heaps_skipped;
+        return c;
+    }
     for (const std::uint64_t n : s.heaps_ended)
         c.heaps += n;
     c.lost = s.heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)] +
@@ -41,7 +53,10 @@ void StreamHealth::expect(const HealthLimits& limits) {
 }
 
 std::vector<stats::LastEvent> StreamHealth::update(double now, const Counts& counts) {
-    if (!begun_ || counts.packets < packets_)
+    // A stream that gets chunks, or loses them, counts other heaps from then on. One that reports for a group
+    // from now on has all losses of the group's past.
+    if (!begun_ || counts.packets < packets_ || counts.heaps < interval_counts_.heaps ||
+        counts.lost < interval_counts_.lost || counts.counted_with != interval_counts_.counted_with)
         begin(now, counts);
     listen(now, counts);
     judge(now, counts);

@@ -42,8 +42,9 @@ class StreamHealth {
     struct Counts {
         std::uint64_t packets = 0;
         std::uint64_t bytes = 0;
-        std::uint64_t heaps = 0;  ///< finished
-        std::uint64_t lost = 0;   ///< of them, incomplete or discarded
+        std::uint64_t heaps = 0;     ///< finished; or expected in chunks
+        std::uint64_t lost = 0;      ///< of them, incomplete, discarded, or missing
+        std::string counted_with{};  ///< the stream that reports the losses of shared chunks; empty: this one
     };
     static Counts counts_of(const stats::StreamSnapshot& s);
 
@@ -53,7 +54,8 @@ class StreamHealth {
     /// anew; the counts of events stay for the life of the stream.
     void expect(const HealthLimits& limits);
 
-    /// Returns the changes, oldest first. Decreasing counts mean that the stream began anew.
+    /// Returns the changes, oldest first. The watch begins anew when counts decrease, and when another stream
+    /// reports the losses.
     std::vector<stats::LastEvent> update(double now, const Counts& counts);
 
     const HealthLimits& limits() const noexcept { return limits_; }

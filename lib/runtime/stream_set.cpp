@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include <rte_cycles.h>
-
 #include "base/log.hpp"
+#include "base/tick_rate.hpp"
+#include "port/buffer_loans.hpp"
 #include "runtime/lossless.hpp"
 
 /// Holds the streams of a run: their lanes on lcores, and the sources of their packets.
@@ -14,7 +14,7 @@ namespace spead::runtime {
 namespace {
 
 std::uint64_t ticks(double s) {
-    return static_cast<std::uint64_t>(s * static_cast<double>(rte_get_tsc_hz()));
+    return static_cast<std::uint64_t>(s * ticks_per_second());
 }
 
 heap::FullPolicy on_full(const ReceivePlan& r, bool lossless) {
@@ -24,12 +24,15 @@ heap::FullPolicy on_full(const ReceivePlan& r, bool lossless) {
                                                    : heap::FullPolicy::drop_newest;
 }
 
+}  // namespace
+
 recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<Endpoint>& places, bool lossless) {
     recv::LaneConfig c;
     c.name = r.name;
     c.endpoints = places;
     c.max_packet_size = r.max_packet_size;
     c.queue_heaps = r.queue_depth;
+    c.copy = r.copy;
     c.window.substreams = r.substreams;
     c.window.max_live = r.max_live;
     c.window.max_heap_bytes = r.max_bytes;
@@ -39,9 +42,23 @@ recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<Endpoint>& 
     c.window.in_order = r.in_order;
     c.window.guarded = true;
     c.window.stop_on_stop_item = r.stop_on_stop_item;
+    c.window.control_heaps = r.control_heaps;
     c.window.on_full = on_full(r, lossless);
-    c.window.lends = r.sink.kind == SinkKind::user;
+    c.window.lends = r.sink.kind == SinkKind::user && !r.chunk;
     return c;
+}
+
+namespace {
+
+/// Warns of a port that can never lend what the stream asks for. One without buffers of its own has a remark.
+void check_loans(const ReceivePlan& r, const port::PlannedPort& port) {
+    const std::uint32_t most = port.loans ? port.loans->most() : 0;
+    if (most < r.lend && !port.device.capabilities.receives_own)
+        log_warning(
+            LogType::runtime,
+            "receive {}: `lend` asks for {} buffers, and its port has {} to lend: more heaps are copied; "
+            "name `lend` in the stream that opens the port",
+            r.name, r.lend, most);
 }
 
 /// Holds a lane whose heaps lie in an arena of its own.
@@ -64,11 +81,36 @@ std::vector<const StreamLane*> Stream::all_lanes() const {
     return all;
 }
 
+HeapTally::Done done_of(const StreamLane& lane) {
+    HeapTally::Done done = lane.done;
+    if (lane.chunks)
+        done.delivered = lane.counts.heaps_pushed;
+    return done;
+}
+
 const StreamLane* lane_on(const Stream& stream, const Worker& worker) {
     for (const auto& lane : stream.lanes)
         if (lane->worker == &worker)
             return lane.get();
     return nullptr;
+}
+
+void Stream::replace_chunks(std::shared_ptr<StreamChunks> successor) {
+    if (chunks)
+        former_chunks.push_back(std::move(chunks));
+    chunks = std::move(successor);
+    if (chunks)
+        group = chunks->group();
+}
+
+/// Makes the sink of a stream, and its chunks if it has them.
+std::shared_ptr<Sink> StreamSet::make_sink(const ReceivePlan& r, std::uint32_t number,
+                                           std::shared_ptr<StreamChunks>& chunks) const {
+    if (!r.chunk)
+        return makers_.sink(r.sink, r.name);
+    std::shared_ptr<Sink> sink;
+    chunks = makers_.chunks(r, number, sink);
+    return sink;
 }
 
 void StreamSet::make(const std::vector<ReceivePlan>& plans, const std::vector<QueueLayout>& queues) {
@@ -78,10 +120,13 @@ void StreamSet::make(const std::vector<ReceivePlan>& plans, const std::vector<Qu
         stream.name = r.name;
         if (!r.enabled)
             continue;
-        if (r.sink.kind == SinkKind::user)
+        if (r.sink.kind == SinkKind::user && !r.chunk) {
             stream.users = users_of(r);
-        else
-            stream.sinks.replace(makers_.sink(r.sink, r.name));
+        } else {
+            std::shared_ptr<StreamChunks> chunks;
+            stream.sinks.replace(make_sink(r, stream.number, chunks));
+            stream.replace_chunks(std::move(chunks));
+        }
         keep_places(stream, r.endpoints);
     }
     for (std::size_t i = 0; i < current_.size(); i++)
@@ -94,6 +139,7 @@ StreamSet::Fresh StreamSet::make_fresh(const std::vector<ReceivePlan>& wanted, c
     fresh.streams.resize(wanted.size());
     fresh.sinks.resize(wanted.size());
     fresh.users.resize(wanted.size());
+    fresh.chunks.resize(wanted.size());
     for (std::size_t i = 0; i < wanted.size(); i++) {
         const ReceivePlan& r = wanted[i];
         const Change::Receive& c = change.receives[i];
@@ -102,10 +148,11 @@ StreamSet::Fresh StreamSet::make_fresh(const std::vector<ReceivePlan>& wanted, c
             fresh.streams[i]->number = ++last_number_;
             fresh.streams[i]->name = r.name;
         }
-        if (c.new_sink && r.enabled && r.sink.kind == SinkKind::user)
+        if (c.new_sink && r.enabled && r.sink.kind == SinkKind::user && !r.chunk)
             fresh.users[i] = users_of(r);
         else if (c.new_sink && r.enabled)
-            fresh.sinks[i] = makers_.sink(r.sink, r.name);
+            fresh.sinks[i] = make_sink(r, c.before ? current_[*c.before]->number : fresh.streams[i]->number,
+                                       fresh.chunks[i]);
     }
     return fresh;
 }
@@ -130,6 +177,7 @@ void StreamSet::renew(const std::vector<ReceivePlan>& plans, const std::vector<Q
             s.retire_lanes();
         if (c.new_sink) {
             s.sinks.replace(std::move(fresh.sinks[i]));
+            s.replace_chunks(std::move(fresh.chunks[i]));
             // The users of a stopped stream take the remaining heaps.
             if (plans[i].enabled)
                 s.users = std::move(fresh.users[i]);
@@ -145,6 +193,7 @@ void StreamSet::renew(const std::vector<ReceivePlan>& plans, const std::vector<Q
     for (const auto& s : removed_) {
         s->retire_lanes();
         s->sinks.replace(nullptr);
+        s->replace_chunks(nullptr);
     }
 }
 
@@ -153,7 +202,14 @@ std::unique_ptr<StreamLane> StreamSet::make_lane(const Stream& stream, const Rec
     auto lane = std::make_unique<StreamLane>();
     const recv::LaneConfig config =
         lane_config(r, stream.places.all(), ports_[r.port].device().capabilities().lossless);
-    if (r.memory != 0) {
+    if (r.chunk) {
+        // Its heaps lie in chunks, and those of the tracked way have a window there.
+        recv::LaneConfig least = config;
+        least.queue_heaps = least.window.max_live = least.window.substreams = 1;
+        least.window.history = 0;
+        lane->arena = &worker.arena;
+        lane->rx = std::make_shared<recv::SpeadLane>(least, heap::PoolPlacer(worker.arena, 0));
+    } else if (r.memory != 0) {
         auto own = std::make_shared<LaneWithArena>(config, r.memory);
         lane->arena = &own->arena;
         lane->owns_arena = true;
@@ -164,8 +220,18 @@ std::unique_ptr<StreamLane> StreamSet::make_lane(const Stream& stream, const Rec
                                                      heap::PoolPlacer(worker.arena, *worker.reservations, 0));
     }
     lane->users = stream.users;
+    if (stream.chunks) {
+        lane->chunks = stream.chunks;
+        lane->rx->chunks = stream.chunks->make_lane(
+            lane->rx->counters, config.window.on_full == heap::FullPolicy::block, config.window);
+    }
     if (auto filter = makers_.filter(r))
         lane->rx->filter = std::make_unique<recv::FilterGate>(std::move(filter), r.held_buffers);
+    if (r.lend != 0 && !lane->rx->chunks) {
+        const port::PlannedPort& port = ports_[r.port].planned();
+        check_loans(r, port);
+        lane->rx->lend({port.loans, r.lend}, r.lend);
+    }
     lane->worker = &worker;
     lane->sink = stream.sinks.current();
     return lane;
@@ -196,7 +262,7 @@ void StreamSet::install(Stream& stream, std::unique_ptr<StreamLane> lane) {
     worker.lanes.reserve(worker.lanes.size() + 1);
     if (lane->users)
         lane->user_queue = lane->users->add(std::shared_ptr<heap::HeapQueue>(lane->rx, &lane->rx->queue));
-    else
+    else if (!lane->chunks)
         lane->feed = &consumers_.add(lane->rx->queue, *lane->sink);
     StreamLane& p = *stream.lanes.emplace_back(std::move(lane));
     p.slot = lcores_.ask(
@@ -217,8 +283,8 @@ void StreamSet::reserve_memory(Worker& worker, bool with_leaving) {
             for (const auto& lane : stream->lanes)
                 if (lane->worker == &worker)
                     staying.push_back(lane.get());
-    const auto sharing =
-        std::count_if(staying.begin(), staying.end(), [](const StreamLane* p) { return !p->owns_arena; });
+    const auto sharing = std::count_if(staying.begin(), staying.end(),
+                                       [](const StreamLane* p) { return !p->owns_arena && !p->chunks; });
     const std::size_t share = sharing == 0 ? 0 : worker.arena.capacity() / static_cast<std::size_t>(sharing);
     struct Quota {
         heap::Window* window;
@@ -227,9 +293,9 @@ void StreamSet::reserve_memory(Worker& worker, bool with_leaving) {
     std::vector<Quota> quotas;
     for (StreamLane* const lane : worker.lanes) {
         const bool stays = std::find(staying.begin(), staying.end(), lane) != staying.end();
-        quotas.push_back({&lane->rx->window, !stays             ? 0
-                                             : lane->owns_arena ? lane->arena->capacity()
-                                                                : share});
+        quotas.push_back({&lane->rx->window, !stays || lane->chunks ? 0
+                                             : lane->owns_arena     ? lane->arena->capacity()
+                                                                    : share});
     }
     lcores_.ask(
         worker,

@@ -21,6 +21,10 @@
 
 namespace spead::runtime {
 
+/// Returns how a lane of the stream is made. `places`: its endpoints there. `lossless`: their source waits
+/// without loss.
+recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<Endpoint>& places, bool lossless);
+
 /// Holds the streams of a run: their lanes on lcores, the lanes that are being removed, and the counts of
 /// former streams.
 ///
@@ -32,6 +36,10 @@ class StreamSet {
 
     struct Makers {
         std::function<std::unique_ptr<Sink>(const SinkPlan&, const std::string& stream)> sink;
+        /// Makes the chunks of a stream that has them, and their sink, which it returns by `sink`.
+        std::function<std::shared_ptr<StreamChunks>(const ReceivePlan&, std::uint32_t number,
+                                                    std::shared_ptr<Sink>& sink)>
+            chunks;
         /// Makes the filter of a stream on one of its lcores; null: none.
         std::function<std::unique_ptr<recv::PacketFilter>(const ReceivePlan&)> filter;
         /// Returns the queues for the heaps of a stream with SinkKind::user; the same object each time.
@@ -69,6 +77,7 @@ class StreamSet {
     struct Fresh {
         Streams streams;
         std::vector<std::shared_ptr<Sink>> sinks;
+        std::vector<std::shared_ptr<StreamChunks>> chunks;
         std::vector<std::shared_ptr<UserQueues>> users;  ///< of streams with users instead of a sink
     };
     /// Makes the objects that are most likely to fail, before anything has changed. Throws Error.
@@ -98,13 +107,15 @@ class StreamSet {
     void end_users() noexcept;
     /// Stops a stream on all its lcores when a stop item has stopped it on one.
     void share_stops(const std::vector<ReceivePlan>& plans);
+    /// Says that the streams have started.
+    void serve_chunks() noexcept;
     /// Returns whether every endpoint of every enabled stream has seen a stop item, on any lcore.
     bool all_stopped(const std::vector<ReceivePlan>& plans) const;
 
     /// Restarts the heap times of former lanes.
     void forget_times();
 
-    /// Reports newly failed sinks; `now` in seconds of the run.
+    /// Reports newly failed sinks, jumps of the time, and slow place callbacks; `now` in seconds of the run.
     void watch_sinks(double now);
     /// Adds the latest event of sinks and lcores to the streams of a snapshot, after HealthMonitor::add_to().
     void add_last_events(stats::Snapshot& snap) const;
@@ -120,7 +131,12 @@ class StreamSet {
     std::vector<std::string> lost_although_waited();
 
   private:
+    std::shared_ptr<Sink> make_sink(const ReceivePlan& r, std::uint32_t number,
+                                    std::shared_ptr<StreamChunks>& chunks) const;
+    void look_at_chunks(Stream& stream);
+    void look_at_callback(Stream& stream, StreamLane& lane);
     std::shared_ptr<UserQueues> users_of(const ReceivePlan& r) const;
+    void serve_chunks(Stream& stream, const ReceivePlan& plan, bool on_their_way);
     void end_source(Stream& stream);
     static void watch_held(Stream& stream);
     std::unique_ptr<StreamLane> make_lane(const Stream& stream, const ReceivePlan& r, Worker& worker);
@@ -128,6 +144,7 @@ class StreamSet {
                     const std::vector<QueueLayout>& queues);
     void install(Stream& stream, std::unique_ptr<StreamLane> lane);
     void keep_places(Stream& stream, const std::vector<Endpoint>& endpoints);
+    void grow_loans();
     void let_go(Stream& stream);
     bool leave(Stream& stream, Leaving& leaving);
     static void fold(Stream& stream, const StreamLane& lane);

@@ -2,22 +2,58 @@
 #include <algorithm>
 
 #include <fmt/core.h>
+#include <rte_cycles.h>
 
 #include "base/units.hpp"
 #include "runtime/stream_set.hpp"
 
-/// Reports events of streams: failed sinks, silent lcores, and consumers that delay them.
+/// Reports events of streams: failed sinks, jumps of the time, slow callbacks, silent lcores, and consumers
+/// that delay them.
 namespace spead::runtime {
 
 void StreamSet::watch_sinks(double now) {
     now_ = now;
     for (const auto* const all : {&current_, &removed_})
         for (const auto& s : *all) {
+            look_at_chunks(*s);
             if (s->sinks.current())
                 look_at_sink(*s, *s->sinks.current());
             for (const auto& sink : s->sinks.former())
                 look_at_sink(*s, *sink);
         }
+}
+
+/// Reports a place callback that takes much of an lcore's time.
+void StreamSet::look_at_callback(Stream& stream, StreamLane& lane) {
+    const Worker& w = *lane.worker;
+    const std::optional<double> share =
+        lane.callback_watch.update(lane.counts.callback.cycles, w.counts.lcore.cycles, rte_get_tsc_hz());
+    if (!share)
+        return;
+    stream.past.count(stats::StreamEvent::callback_slow);
+    stream.last_event = {
+        stats::StreamEvent::callback_slow, now_,
+        fmt::format("its place callback takes {:.0f} % of the time of lcore {} on CPU {}; do "
+                    "less in it, or use more lcores",
+                    *share * 100, w.layout->lcore, w.layout->cpu)};
+    events_.report(stream.name, *stream.last_event);
+}
+
+/// Reports jumps of the time, and slow place callbacks.
+void StreamSet::look_at_chunks(Stream& stream) {
+    if (!stream.chunks)
+        return;
+    for (const auto& lane : stream.lanes)
+        look_at_callback(stream, *lane);
+    const std::uint64_t jumps = stream.chunks->new_resyncs();
+    if (jumps == 0)
+        return;
+    for (std::uint64_t i = 0; i < jumps; i++)
+        stream.past.count(stats::StreamEvent::resync);
+    stream.last_event = {stats::StreamEvent::resync, now_,
+                         fmt::format("the time of its packets jumped; its chunks continue near {}",
+                                     stream.chunks->window().head())};
+    events_.report(stream.name, *stream.last_event);
 }
 
 /// Reports a failed sink once.
@@ -65,7 +101,8 @@ void StreamSet::look_for_blocked() {
         for (const auto& s : *list) {
             const std::vector<const StreamLane*> lanes = s->all_lanes();
             // Users' windows hand over whatever has ended; what then waits is packets.
-            s->blocked = std::any_of(lanes.begin(), lanes.end(), [](const StreamLane* p) {
+            s->blocked = s->chunks && s->chunks->holds_sources_up();
+            s->blocked |= std::any_of(lanes.begin(), lanes.end(), [](const StreamLane* p) {
                 return p->blocked || (p->users && p->waits_for_memory);
             });
         }
@@ -88,6 +125,16 @@ std::vector<std::string> StreamSet::lost_although_waited() {
         return problems;
     for (const auto& s : current_)
         for (const auto& lane : s->lanes) {
+            if (lane->chunks) {
+                const std::uint64_t lost =
+                    lane->rx->chunks->can_wait() ? lane->counts[PacketOutcome::no_chunk] : 0;
+                if (lost != 0)
+                    problems.push_back(fmt::format(
+                        "stream {}: {} packets were lost although their source could wait: no chunk was free "
+                        "for them; raise `chunks` of [receive.chunk]",
+                        s->name, lost));
+                continue;
+            }
             const heap::WindowConfig& window = lane->rx->config.window;
             const Worker& w = *lane->worker;
             const std::uint64_t lost =

@@ -14,17 +14,19 @@ enum class Flushed : std::uint8_t { no, partly, all };
 
 /// Flushes the lane's heaps. A consumer that is waited for (on_full = block) makes room when it can.
 Flushed flush(LcoreSet& lcores, const StreamLane& lane) {
-    const auto flush_lane = [](const recv::RxAgent* receiver, heap::Window* window, std::uint16_t slot) {
+    const auto flush_lane = [](const recv::RxAgent* receiver, recv::SpeadLane* rx, std::uint16_t slot) {
         // Not while a source still names it: a change that failed half way may leave that.
         for (const recv::Source* const s : receiver->sources())
             if (std::find(s->lanes.begin(), s->lanes.end(), slot) != s->lanes.end())
                 return Flushed::no;
-        window->reclaim();
-        window->flush(rte_rdtsc());
-        return window->has_ended() ? Flushed::partly : Flushed::all;
+        if (rx->chunks)
+            rx->chunks->leave();
+        rx->window.reclaim();
+        rx->window.flush(rte_rdtsc());
+        return rx->window.has_ended() ? Flushed::partly : Flushed::all;
     };
     Worker& w = *lane.worker;
-    return lcores.try_ask(w, flush_lane, &std::as_const(w.loop->receiver()), &lane.rx->window, lane.slot)
+    return lcores.try_ask(w, flush_lane, &std::as_const(w.loop->receiver()), lane.rx.get(), lane.slot)
         .value_or(Flushed::no);
 }
 
@@ -33,8 +35,8 @@ Flushed flush(LcoreSet& lcores, const StreamLane& lane) {
 bool StreamSet::any_leaving() const {
     for (const auto* const list : {&current_, &removed_})
         for (const auto& s : *list)
-            if (std::any_of(s->leaving.begin(), s->leaving.end(),
-                            [](const Leaving& l) { return !l.waits_for_user; }))
+            if (!s->former_chunks.empty() || std::any_of(s->leaving.begin(), s->leaving.end(),
+                                                         [](const Leaving& l) { return !l.waits_for_user; }))
                 return true;
     return false;
 }
@@ -45,19 +47,53 @@ void Stream::retire_lanes() {
     lanes.clear();
 }
 
-void StreamSet::let_go() {
+/// Gives lanes the buffers to lend that were still out when they were made: a stream's new lanes begin before
+/// its former ones, and the heaps that users hold of those, are gone.
+void StreamSet::grow_loans() {
     for (const auto& s : current_)
-        if (!s->leaving.empty())
+        for (const auto& lane : s->lanes)
+            if (lane->rx->lent && !is_silent(*lane->worker) && lane->rx->lent->grow())
+                static_cast<void>(lcores_.try_ask(
+                    *lane->worker,
+                    [](recv::LentBuffers* lent, std::uint32_t most) {
+                        lent->allow(most);
+                        return true;
+                    },
+                    lane->rx->lent.get(), lane->rx->lent->share()));
+}
+
+void StreamSet::let_go() {
+    grow_loans();
+    for (const auto& s : current_)
+        if (s->is_leaving())
             let_go(*s);
     for (const auto& s : removed_) {
         let_go(*s);
-        if (!s->leaving.empty())
+        // The counts of a group go with its last stream.
+        if (s->group && std::none_of(current_.begin(), current_.end(),
+                                     [&s](const auto& other) { return other->group == s->group; }))
+            removed_counts_.chunks.add(s->group->take_counts());
+        if (s->is_leaving())
             continue;
         removed_counts_.add(s->past.sums());
         for (const auto& w : lcores_)
             w->former.stream_is_gone(s->number);
     }
-    std::erase_if(removed_, [](const auto& s) { return s->leaving.empty(); });
+    std::erase_if(removed_, [](const auto& s) { return !s->is_leaving(); });
+}
+
+/// Ends former chunks that no lane fills any more.
+void Stream::let_go_of_chunks() {
+    std::erase_if(former_chunks, [this](const std::shared_ptr<StreamChunks>& one) {
+        if (std::any_of(leaving.begin(), leaving.end(),
+                        [&one](const Leaving& l) { return l.lane->chunks == one; }))
+            return false;
+        one->close();
+        if (!one->ended())
+            return false;
+        past.add_chunks(one->counts());
+        return true;
+    });
 }
 
 void StreamSet::let_go(Stream& stream) {
@@ -68,7 +104,11 @@ void StreamSet::let_go(Stream& stream) {
         } else {
             i++;
         }
+    stream.let_go_of_chunks();
     const auto used = [&stream](const Sink& sink) {
+        const auto fills = [&sink](const auto& chunks) { return &chunks->sink() == &sink; };
+        if (std::any_of(stream.former_chunks.begin(), stream.former_chunks.end(), fills))
+            return true;
         return std::any_of(stream.leaving.begin(), stream.leaving.end(),
                            [&sink](const Leaving& l) { return l.lane->sink.get() == &sink; });
     };
@@ -104,6 +144,8 @@ bool StreamSet::leave(Stream& stream, Leaving& leaving) {
             lane.users->drop_if_abandoned();
             taken = lane.users->remove(*lane.user_queue);
             leaving.waits_for_user = !taken;
+        } else if (lane.chunks) {
+            taken.emplace();
         } else {
             taken = consumers_.remove(*lane.feed, lane.sink != stream.sinks.current());
         }
@@ -134,6 +176,8 @@ bool StreamSet::leave(Stream& stream, Leaving& leaving) {
         receiver->remove_lane(slot);
         for (recv::Source* const source : receiver->sources())
             source->talkers.forget_lane(slot);
+        if (rx->lent)
+            rx->counters.lent_now = 0;
         last.counts = rx->counters;
         last.details.take(*rx);
         return std::move(last);
@@ -144,6 +188,8 @@ bool StreamSet::leave(Stream& stream, Leaving& leaving) {
                                 lane.users != nullptr, std::move(room));
     if (!last || !last->done)
         return false;
+    if (lane.rx->lent)
+        lane.rx->lent->settle();
     lane.counts = last->counts;
     lane.details = std::move(last->details);
     return true;
@@ -152,7 +198,7 @@ bool StreamSet::leave(Stream& stream, Leaving& leaving) {
 /// Adds the lane's counts to the stream.
 void StreamSet::fold(Stream& stream, const StreamLane& lane) {
     Worker& w = *lane.worker;
-    stream.past.add_lane(lane.counts, lane.done, lane.details);
+    stream.past.add_lane(lane.counts, done_of(lane), lane.details);
     for (const std::uint64_t n : lane.counts.packets)
         w.former.add(stream.number, n);
     std::erase(w.lanes, &lane);
@@ -178,6 +224,12 @@ void StreamSet::let_go_of_consumers(bool silent_too) {
     }
 }
 
+void StreamSet::serve_chunks() noexcept {
+    for (const auto& s : current_)
+        if (s->chunks)
+            s->chunks->serve();
+}
+
 /// Stops a stream on all lcores when a stop item has stopped it on one. A silent lcore is stopped when it
 /// answers again.
 void StreamSet::share_stops(const std::vector<ReceivePlan>& plans) {
@@ -193,7 +245,13 @@ void StreamSet::share_stops(const std::vector<ReceivePlan>& plans) {
                 all = false;
             else if (!lane->stopped)
                 lcores_.ask(
-                    *lane->worker, [](heap::Window* window) { window->stop(); }, &lane->rx->window);
+                    *lane->worker,
+                    [](recv::SpeadLane* rx) {
+                        rx->window.stop();
+                        if (rx->chunks)
+                            rx->chunks->stop();
+                    },
+                    lane->rx.get());
         }
         s.stopped = all;
     }

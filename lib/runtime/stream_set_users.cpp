@@ -54,6 +54,8 @@ void StreamSet::check_users(std::size_t stream) const {
 void StreamSet::serve_users(const std::vector<ReceivePlan>& plans, bool on_their_way) {
     for (std::size_t i = 0; i < current_.size(); i++) {
         Stream& s = *current_[i];
+        if (s.chunks && s.chunks->has_user())
+            serve_chunks(s, plans[i], on_their_way);
         if (!s.users)
             continue;
         s.users->drop_if_abandoned();
@@ -91,22 +93,36 @@ void StreamSet::watch_held(Stream& stream) {
               stream.name, heaps.held);
 }
 
+/// Ends the chunks of a user when a stop item or the end of its source has ended the stream.
+void StreamSet::serve_chunks(Stream& stream, const ReceivePlan& plan, bool on_their_way) {
+    if (stream.lanes.empty())
+        return;
+    if (!stream.source_ended && !on_their_way && ports_[plan.port].device().exhausted())
+        end_source(stream);
+    if (has_handed_over(stream))
+        stream.chunks->close();
+}
+
 /// Ends a source whose packets the lcores have all had. Packets that wait for room first become heaps.
 void StreamSet::end_source(Stream& stream) {
-    const auto stop = [](const recv::RxAgent* receiver, heap::Window* window) {
+    const auto stop = [](const recv::RxAgent* receiver, recv::SpeadLane* rx) {
         for (const recv::Source* const s : receiver->sources())
             if (s->waiting.count != 0)
                 return false;
-        window->stop();
+        rx->window.stop();
+        if (rx->chunks) {
+            rx->chunks->stop();
+            rx->chunks->leave();
+        }
         return true;
     };
     bool all = true;
     for (const auto& lane : stream.lanes)
-        all &= !is_silent(*lane->worker) &&
-               lcores_
-                   .try_ask(*lane->worker, stop, &std::as_const(lane->worker->loop->receiver()),
-                            &lane->rx->window)
-                   .value_or(false);
+        all &=
+            !is_silent(*lane->worker) &&
+            lcores_
+                .try_ask(*lane->worker, stop, &std::as_const(lane->worker->loop->receiver()), lane->rx.get())
+                .value_or(false);
     stream.source_ended = all;
 }
 

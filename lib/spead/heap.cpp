@@ -32,6 +32,17 @@ std::vector<heap::Range> holes_of(const heap::HeapHandle& h) {
     return h.contiguous() ? std::vector<heap::Range>() : h.missing();
 }
 
+/// Returns whether a stream control item of the heap has this value.
+bool says(const heap::HeapHandle& h, std::uint64_t value) noexcept {
+    const wire::Flavour flavour(h.flavour());
+    const std::span<const std::uint64_t> words = words_of(h);
+    return std::any_of(words.begin(), words.end(), [&](std::uint64_t word) {
+        const std::uint64_t raw = byte_swap(word);
+        return flavour.is_immediate(raw) && flavour.id(raw) == wire::item::kStreamCtrl &&
+               flavour.value(raw) == value;
+    });
+}
+
 }  // namespace
 
 Heap::Heap() noexcept {
@@ -69,7 +80,7 @@ bool Heap::complete() const noexcept {
 }
 
 std::uint64_t Heap::length() const noexcept {
-    return door::heap_of(*this).payload().size();
+    return door::heap_of(*this).size();
 }
 
 std::uint64_t Heap::received() const noexcept {
@@ -94,6 +105,15 @@ std::uint64_t Heap::last_time() const noexcept {
 
 std::span<const std::byte> Heap::payload() const noexcept {
     return door::heap_of(*this).payload();
+}
+
+std::vector<Heap::Segment> Heap::segments() const {
+    const std::vector<heap::Segment> all = door::heap_of(*this).segments();
+    std::vector<Segment> out;
+    out.reserve(all.size());
+    for (const heap::Segment& s : all)
+        out.push_back({s.offset, s.bytes});
+    return out;
 }
 
 std::vector<Heap::Hole> Heap::missing() const {
@@ -128,6 +148,14 @@ std::optional<std::uint64_t> Heap::immediate(std::uint64_t id) const noexcept {
             return flavour.value(raw);
     }
     return std::nullopt;
+}
+
+bool Heap::is_start_of_stream() const noexcept {
+    return says(door::heap_of(*this), wire::stream_ctrl::kStart);
+}
+
+bool Heap::is_end_of_stream() const noexcept {
+    return says(door::heap_of(*this), wire::stream_ctrl::kStop);
 }
 
 std::span<const std::byte> Heap::bytes(std::uint64_t id) const {

@@ -48,7 +48,7 @@ void UserMemory::add(const std::shared_ptr<Memory::State>& memory) {
     }
     try {
         memory->session->on_engine([&](runtime::Engine& engine) {
-            engine.add_region({base, memory->bytes.size(), true, -1});
+            engine.add_region({base, memory->bytes.size()});
         });
         memory->registered = true;
     } catch (...) {

@@ -70,6 +70,9 @@ class SPEAD_API Process {
     std::string report() const;
 
   private:
+    friend class ChunkRing;
+    friend class ChunkStream;
+    friend class ChunkStreamGroup;
     friend class RecvStream;
     friend class SendStream;
     friend class Memory;

@@ -15,98 +15,21 @@
 #include "runtime/user_queues.hpp"
 #include "spead/filter_adapter.hpp"
 #include "spead/heap_loan.hpp"
+#include "spead/local_receiver.hpp"
 #include "spead/main_thread.hpp"
 #include "spead/plan_edits.hpp"
+#include "spead/reader_source.hpp"
+#include "spead/recv_plan.hpp"
 #include "spead/session.hpp"
 
 /// Implements streams that a user receives: an edit of the session's plan, and the queues of its heaps.
 namespace spead {
 
+using door::add_endpoint_to;
+using door::make_user_filter;
+using door::plan_of;
+
 namespace {
-
-double seconds(std::chrono::nanoseconds d) {
-    return std::chrono::duration<double>(d).count();
-}
-
-runtime::PollMode poll_mode(Poll poll, const std::string& where) {
-    switch (poll) {
-        case Poll::busy:
-            return runtime::PollMode::busy;
-        case Poll::interrupt:
-            return runtime::PollMode::interrupt;
-        case Poll::adaptive:
-            return runtime::PollMode::adaptive;
-    }
-    throw_usage(where, "`poll` is {}, which is none of Poll's values", static_cast<unsigned>(poll));
-}
-
-runtime::OnFullSetting on_full(OnFull policy, const std::string& where) {
-    switch (policy) {
-        case OnFull::drop_newest:
-            return runtime::OnFullSetting::drop_newest;
-        case OnFull::drop_oldest:
-            return runtime::OnFullSetting::drop_oldest;
-        case OnFull::block:
-            return runtime::OnFullSetting::block;
-        case OnFull::automatic:
-            return runtime::OnFullSetting::automatic;
-    }
-    throw_usage(where, "`on_full` is {}, which is none of OnFull's values", static_cast<unsigned>(policy));
-}
-
-void add_endpoint_to(runtime::ReceivePlan& plan, const std::string& text) {
-    const std::string where = door::where_of("receive", plan.name);
-    for (const Endpoint& e : door::about(where, [&text] { return parse_endpoints(text); })) {
-        if (std::find(plan.endpoints.begin(), plan.endpoints.end(), e) != plan.endpoints.end())
-            throw UsageError(where,
-                             fmt::format("`{}`: {} is one of its endpoints already", text, to_string(e)));
-        plan.endpoints.push_back(e);
-    }
-    plan.endpoint_texts.push_back(text);
-}
-
-runtime::ReceivePlan plan_of(const RecvConfig& c) {
-    const std::string where = door::where_of("receive", c.name);
-    if (c.endpoints.empty())
-        throw UsageError(where, "it has no endpoint; give one, as \"239.10.10.0+15:7148\"");
-    if (c.memory == 0)
-        throw UsageError(where, "`memory` is 0; give room for some heaps, as 128 MiB");
-    door::need_room(where, "memory", c.memory);
-    door::need_room(where, "buffer_size", c.buffer_size);
-    if (!c.filter.empty() && c.packet_filter)
-        throw UsageError(where, "`filter` and `packet_filter` exclude each other; leave one out");
-    if (c.heap_timeout.count() < 0)
-        throw UsageError(where, "`heap_timeout` is negative; give a time, or 0 for none");
-    runtime::ReceivePlan r;
-    r.name = c.name;
-    for (const std::string& text : c.endpoints)
-        add_endpoint_to(r, text);
-    r.lcores = c.lcores;
-    r.poll = poll_mode(c.poll, where);
-    r.max_packet_size = c.max_packet_size;
-    r.buffer_size = c.buffer_size;
-    r.substreams = c.substreams;
-    r.in_order = c.in_order;
-    r.stop_on_stop_item = c.stop_on_stop_item;
-    r.filter = c.filter;
-    r.max_live = c.max_heaps;
-    r.queue_depth = c.queue_depth;
-    r.max_bytes = c.max_heap_bytes;
-    r.memory = c.memory;
-    r.timeout = seconds(c.heap_timeout);
-    r.on_full = on_full(c.on_full, where);
-    r.sink.kind = runtime::SinkKind::user;
-    r.enabled = c.start;
-    return r;
-}
-
-std::unique_ptr<recv::PacketFilter> make_user_filter(
-    const std::string& stream, const std::function<std::unique_ptr<PacketFilter>()>& make) {
-    std::unique_ptr<PacketFilter> filter = make();
-    if (!filter)
-        throw_error(fmt::format("receive {}", stream), "`packet_filter` made no filter");
-    return std::make_unique<door::UserFilter>(std::move(filter));
-}
 
 std::uint64_t of(const stats::StreamSnapshot& s, PacketOutcome o) {
     return s.packets[static_cast<std::size_t>(o)];
@@ -118,20 +41,22 @@ RecvStats stats_of(const stats::StreamSnapshot& s) {
     r.packets = s.received;
     r.packets_placed = of(s, placed);
     r.packets_duplicate = of(s, duplicate);
-    r.packets_late = of(s, late);
-    r.packets_no_memory = of(s, no_memory);
+    r.packets_late = of(s, late) + of(s, future);
+    r.packets_no_memory = of(s, no_memory) + of(s, no_chunk);
     r.packets_filtered = of(s, filtered);
     r.packets_control = of(s, control);
     r.packets_stopped = of(s, stopped);
     r.packets_captured = of(s, captured) + of(s, capture_full) + of(s, held);
-    r.packets_rejected =
-        of(s, malformed) + of(s, oversize) + of(s, heap_too_big) + of(s, inconsistent) + of(s, out_of_order);
+    r.packets_rejected = of(s, malformed) + of(s, oversize) + of(s, heap_too_big) + of(s, inconsistent) +
+                         of(s, out_of_order) + of(s, no_item) + of(s, bad_length) + of(s, bad_step) +
+                         of(s, out_of_range) + of(s, rejected);
     r.bytes = s.bytes;
     for (std::size_t i = 0; i < kHeapEnds; i++)
         (i == static_cast<std::size_t>(HeapEnd::complete) ? r.heaps : r.heaps_incomplete) += s.heaps_ended[i];
     r.heaps_live = s.heaps_live;
     r.heaps_taken = s.heaps_delivered;
     r.heaps_waiting = s.heaps_queued;
+    r.heaps_lend_full = s.lend_full;
     r.heaps_dropped = s.heaps_dropped_full;
     r.heaps_abandoned = s.heaps_unwritten;
     return r;
@@ -154,6 +79,14 @@ std::optional<RecvStats> stats_in(const stats::Snapshot& snap, const std::string
 }  // namespace
 
 struct RecvStream::State {
+    State(const RecvConfig& config, const Reader& reader)
+        : queues(std::make_shared<runtime::UserQueues>()), has_destinations(reader.source().needs_endpoints) {
+        const runtime::ReceivePlan plan = plan_of(door::complete_local(config, reader));
+        name = plan.name;
+        door::LocalReceiver::Parts parts = door::local_parts(plan, config, reader);
+        parts.queues = queues;
+        local = std::make_unique<door::LocalReceiver>(plan, std::move(parts));
+    }
     State(std::shared_ptr<door::Session> s, const RecvConfig& config)
         : session(std::move(s)), queues(std::make_shared<runtime::UserQueues>()) {
         runtime::ReceivePlan plan = plan_of(config);
@@ -166,11 +99,14 @@ struct RecvStream::State {
         name = session->add(std::move(plan), config.interface, std::move(hooks));
     }
     ~State() {
-        // The descriptors are the parent's, too.
-        if (!door::is_own_process())
+        // The descriptors are the parent's, too, and the thread is the parent's alone.
+        if (!door::is_own_process()) {
+            static_cast<void>(local.release());
             return;
+        }
         queues->abandon();
-        session->remove(name);
+        if (session)
+            session->remove(name);
     }
     State(const State&) = delete;
     State& operator=(const State&) = delete;
@@ -185,15 +121,33 @@ struct RecvStream::State {
     }
     std::string where() const { return door::where_of("receive", name); }
 
-    std::shared_ptr<door::Session> session;
+    void change_endpoints(const std::function<void(runtime::ReceivePlan&)>& edit) const {
+        if (session)
+            session->change(name, edit);
+        else if (!has_destinations)
+            throw_usage(where(), "its source has no endpoints: all of its packets are the stream's");
+        else
+            local->change_endpoints(edit);
+    }
+
+    std::shared_ptr<door::Session> session;  ///< null: it has none, and `local` receives
     std::shared_ptr<runtime::UserQueues> queues;
+    const bool has_destinations = true;  ///< packets of its source have some
     std::string name;
     std::mutex mutex;
     RecvStats last;  ///< guarded
+    std::unique_ptr<door::LocalReceiver> local;
 };
 
 RecvStream::RecvStream(const Process& process, const RecvConfig& config)
-    : state_(std::make_unique<State>(process.session_, config)) {}
+    : state_(config.backend == Backend::kernel ? std::make_unique<State>(config, Reader::sockets())
+                                               : std::make_unique<State>(process.session_, config)) {}
+RecvStream::RecvStream(const RecvConfig& config) {
+    door::need_kernel_backend(config);
+    state_ = std::make_unique<State>(config, Reader::sockets());
+}
+RecvStream::RecvStream(const RecvConfig& config, const Reader& reader)
+    : state_(std::make_unique<State>(config, reader)) {}
 RecvStream::RecvStream(RecvStream&&) noexcept = default;
 RecvStream& RecvStream::operator=(RecvStream&&) noexcept = default;
 RecvStream::~RecvStream() = default;
@@ -233,6 +187,10 @@ int RecvStream::fd() const noexcept {
 
 void RecvStream::start() {
     const State& s = State::of(state_);
+    if (s.local) {
+        s.local->start();
+        return;
+    }
     const bool over = s.queues->no_more();
     const auto enable = [&s](bool yes) {
         s.session->change(s.name, [yes](runtime::ReceivePlan& r) { r.enabled = yes; });
@@ -246,6 +204,10 @@ void RecvStream::start() {
 void RecvStream::stop() noexcept {
     if (!state_ || !door::is_own_process())
         return;
+    if (state_->local) {
+        state_->local->stop();
+        return;
+    }
     try {
         state_->session->change(state_->name, [](runtime::ReceivePlan& r) { r.enabled = false; });
     } catch (const door::Ending&) {
@@ -258,14 +220,14 @@ void RecvStream::stop() noexcept {
 
 void RecvStream::add_endpoint(const std::string& endpoint) {
     const State& s = State::of(state_);
-    s.session->change(s.name, [&endpoint](runtime::ReceivePlan& r) { add_endpoint_to(r, endpoint); });
+    s.change_endpoints([&endpoint](runtime::ReceivePlan& r) { add_endpoint_to(r, endpoint); });
 }
 
 void RecvStream::remove_endpoint(const std::string& endpoint) {
     const State& s = State::of(state_);
     const std::vector<Endpoint> gone =
         door::about(s.where(), [&endpoint] { return parse_endpoints(endpoint); });
-    s.session->change(s.name, [&](runtime::ReceivePlan& r) {
+    s.change_endpoints([&](runtime::ReceivePlan& r) {
         const std::string where = fmt::format("receive {}", r.name);
         for (const Endpoint& e : gone)
             if (std::erase(r.endpoints, e) == 0)
@@ -295,12 +257,22 @@ void RecvStream::remove_endpoint(const std::string& endpoint) {
 
 void RecvStream::move_to(const std::vector<unsigned>& lcores) {
     const State& s = State::of(state_);
+    if (!s.session)
+        throw_usage(s.where(),
+                    "a stream without a session has no lcores, and keeps its thread; make another");
     s.session->change(s.name, [&lcores](runtime::ReceivePlan& r) { r.lcores = lcores; });
 }
 
 RecvStats RecvStream::stats() const {
     State& s = State::of(state_);
     std::optional<RecvStats> now;
+    if (s.local) {
+        const door::LocalReceiver::Counts counts = s.local->counts();
+        RecvStats r = stats_of(counts.stream);
+        r.packets_lost = counts.lost;
+        r.heaps_held = s.queues->heaps().held;
+        return r;
+    }
     try {
         now = s.session->on_engine(
             [&s](runtime::Engine& engine) { return stats_in(engine.snapshot(), s.name); });

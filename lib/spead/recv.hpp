@@ -24,7 +24,17 @@ enum class Poll : std::uint8_t { adaptive, busy, interrupt };
 /// source loses nothing by waiting (files, rings, memif), and drops the newest heap elsewhere.
 enum class OnFull : std::uint8_t { automatic, drop_newest, drop_oldest, block };
 
+/// Says who receives a stream's packets from the network: a port of DPDK's, or sockets of the kernel. The
+/// latter need no privileges, and carry a fraction of the rate.
+enum class Backend : std::uint8_t { port, kernel };
+
+/// Says how payload is copied into heaps: into the cache, or past it with non-temporal stores, which is
+/// faster for memory that the cache does not hold. `automatic` decides by the memory that heaps rotate
+/// through, while the stream runs.
+enum class Copy : std::uint8_t { automatic, cached, streaming };
+
 class PacketFilter;
+class Reader;
 
 /// Describes a stream. The ranges are those of the configuration's [[receive]] (docs/configuration.md), where
 /// `max_heaps` is max_live, `max_heap_bytes` is max_bytes, and `heap_timeout` is timeout.
@@ -33,6 +43,9 @@ struct RecvConfig {
     /// Names the source of packets as users do: a network interface, an IP address of this machine, a PCI
     /// address, an RDMA device or a DPDK device string. Empty: $DPDK_SPEAD_INTERFACE, or the only candidate.
     std::string interface {};
+    /// Switches the stream to sockets of the kernel. `interface` is then a network interface or its address;
+    /// empty: the kernel's choice.
+    Backend backend = Backend::port;
     std::string name{};              ///< in logs and reports; empty: chosen
     std::vector<unsigned> lcores{};  ///< CPUs, several share the heaps; empty: the next that is free
     Poll poll = Poll::adaptive;
@@ -45,13 +58,20 @@ struct RecvConfig {
     std::uint32_t queue_depth = 256;  ///< finished heaps that wait for the user
     std::uint64_t max_heap_bytes = std::uint64_t{64} << 20;  ///< larger heaps are refused and counted
     std::size_t memory = std::size_t{128} << 20;             ///< for heap payloads, on each lcore
-    bool in_order = false;                     ///< takes a heap's packets in order only, as spead2 does
-    bool stop_on_stop_item = false;            ///< the stream ends with the first stop item
+    bool in_order = false;           ///< takes a heap's packets in order only, as spead2 does
+    bool stop_on_stop_item = false;  ///< the stream ends with the first stop item
+    bool control_heaps = false;      ///< delivers heaps that carry only stream control (start, stop), too
     std::chrono::nanoseconds heap_timeout{0};  ///< gives a heap up after so long without a packet; 0: never
     OnFull on_full = OnFull::automatic;
     std::string filter{};  ///< an expression over item values and endpoints (docs/hooks.md); empty: all
     /// Makes a filter of the user's own, one for each lcore; empty: none. Not together with `filter`.
     std::function<std::unique_ptr<PacketFilter>()> packet_filter{};
+    /// Lets heaps keep up to so many of the port's receive buffers, on each lcore, instead of being copied
+    /// (Heap::segments). When that many are out, heaps that begin are copied, and counted: no packet is lost
+    /// for it. The stream that opens the port decides how many there are for all its streams. Worth it for
+    /// packets of some KiB.
+    std::uint32_t lend = 0;
+    Copy copy = Copy::automatic;
     bool start = true;  ///< false: the stream receives from start() on
 };
 
@@ -103,8 +123,18 @@ class SPEAD_API Heap {
     std::uint64_t first_time() const noexcept;
     std::uint64_t last_time() const noexcept;
 
-    /// Returns length() bytes. Bytes that did not arrive are undefined.
+    /// Returns length() bytes. Bytes that did not arrive are undefined. If the heap's packets are lent
+    /// (RecvConfig::lend) and more than one, the first call copies them, on this thread; so do items() and
+    /// bytes() for items with bytes.
     std::span<const std::byte> payload() const noexcept;
+    /// Describes a part of the payload that lies in one piece.
+    struct Segment {
+        std::uint64_t offset = 0;  ///< in the payload
+        std::span<const std::byte> bytes{};
+    };
+    /// Returns the bytes that arrived, in order, where they are: nothing is copied. A lent heap has a segment
+    /// for each packet; a copied one, a segment for each run of bytes without a hole.
+    std::vector<Segment> segments() const;
     /// Describes bytes [begin, end) of the payload.
     struct Hole {
         std::uint64_t begin = 0;
@@ -117,6 +147,10 @@ class SPEAD_API Heap {
     std::vector<Item> items() const;
     /// Returns the value of the immediate with this id that came first.
     std::optional<std::uint64_t> immediate(std::uint64_t id) const noexcept;
+    /// Returns whether the heap carries a stream control item that says start; next: stop. Heaps that carry
+    /// only such items are delivered only if RecvConfig::control_heaps asks for them.
+    bool is_start_of_stream() const noexcept;
+    bool is_end_of_stream() const noexcept;
     /// Returns the bytes of the first item with this id that has any; empty if there is none, or it did not
     /// arrive as a whole. items() is cheaper for several.
     std::span<const std::byte> bytes(std::uint64_t id) const;
@@ -137,7 +171,7 @@ struct RecvStats {
     std::uint64_t packets = 0;            ///< addressed to the stream, as far as a receive queue had room
     std::uint64_t packets_placed = 0;     ///< contributed to a heap
     std::uint64_t packets_duplicate = 0;  ///< brought nothing new
-    std::uint64_t packets_late = 0;       ///< of heaps that were given up before
+    std::uint64_t packets_late = 0;       ///< of heaps that were given up before, or too far ahead
     std::uint64_t packets_no_memory = 0;  ///< found no room: too many heaps live, waiting or held
     std::uint64_t packets_filtered = 0;   ///< dropped by the filter
     std::uint64_t packets_control = 0;    ///< of heaps that carry only stream control
@@ -152,6 +186,7 @@ struct RecvStats {
     std::uint64_t heaps_taken = 0;       ///< by the user
     std::uint64_t heaps_waiting = 0;     ///< for the user
     std::uint64_t heaps_held = 0;        ///< of heaps_taken: the user has them; others were destroyed
+    std::uint64_t heaps_lend_full = 0;   ///< copied, all or the rest, because `lend` buffers were out
     std::uint64_t heaps_dropped = 0;     ///< finished, and dropped because the queue was full
     std::uint64_t heaps_abandoned = 0;   ///< waited when the stream was destroyed
 };
@@ -161,8 +196,9 @@ struct RecvStats {
 /// from has ended: what can throw throws UsageError. In a child of fork(2) it throws Error, ended() is true,
 /// and fd() must be left alone.
 ///
-/// Heaps that carry only stream control are not delivered. They count as packets_control, and the stream ends
-/// with a stop item if stop_on_stop_item says so.
+/// Heaps that carry only stream control are not delivered, and count as packets_control, unless
+/// RecvConfig::control_heaps asks for them. The stream ends with a stop item if stop_on_stop_item says so;
+/// then its heap comes before those that it cuts short.
 ///
 /// Heaps of one lcore come in the order in which they finished. Destroying the stream stops it and drops the
 /// waiting heaps; heaps that users hold stay valid.
@@ -171,6 +207,14 @@ class SPEAD_API RecvStream {
     /// Opens the port, unless another stream has; takes lcores and memory; joins the groups. Throws Error and
     /// UsageError; then there is no such stream. A port that was opened for it may stay open.
     RecvStream(const Process& process, const RecvConfig& config);
+    /// Receives without a session and without EAL, on a thread of the stream's own, through sockets of the
+    /// kernel: `backend` is Backend::kernel. Heaps, counts and waits are the same. `lcores` are the CPUs on
+    /// which the thread may run. With OnFull::automatic, a full queue drops the newest heap.
+    explicit RecvStream(const RecvConfig& config);
+    /// Does the same from another source (spead/readers.hpp); `backend` is ignored. Sources that wait make
+    /// OnFull::automatic block. A queue and a buffer need no endpoints: all of their packets are the
+    /// stream's.
+    RecvStream(const RecvConfig& config, const Reader& reader);
     RecvStream(RecvStream&&) noexcept;
     RecvStream& operator=(RecvStream&&) noexcept;
     ~RecvStream();
@@ -200,12 +244,13 @@ class SPEAD_API RecvStream {
     /// session has ended. When the session does not carry it out, the stream receives on, and the log says
     /// so.
     void stop() noexcept;
-    /// Receives these endpoints, too. Live heaps go on.
+    /// Receives these endpoints, too. Live heaps go on. This and the next one throw UsageError for a stream
+    /// without a session whose source has no endpoints (Reader::buffer, Reader::queue).
     void add_endpoint(const std::string& endpoint);
     /// Leaves these endpoints. Live heaps go on. The last endpoint cannot be removed; call stop() instead.
     void remove_endpoint(const std::string& endpoint);
     /// Receives on the lcores of these CPUs from now on; empty: on the least busy one. The stream begins with
-    /// new windows, so its live heaps end incomplete.
+    /// new windows, so its live heaps end incomplete. Throws UsageError for a stream without a session.
     void move_to(const std::vector<unsigned>& lcores);
 
     /// Returns the counts, from the lcores. After the end of the session: its last counts, of which

@@ -127,6 +127,10 @@ runtime::EngineHooks Session::State::engine_hooks() {
         const auto found = stream_hooks.find(stream);
         return found == stream_hooks.end() ? nullptr : found->second.user_queues;
     };
+    s.user_chunks = [this](const std::string& stream) {
+        const auto found = stream_hooks.find(stream);
+        return found == stream_hooks.end() ? runtime::UserChunks::Use() : found->second.chunks;
+    };
     s.make_filter = [this](const runtime::ReceivePlan& r) {
         const auto found = stream_hooks.find(r.name);
         return found != stream_hooks.end() && found->second.make_filter ? found->second.make_filter(r)
@@ -357,6 +361,18 @@ void Session::change(const std::string& stream, const std::function<void(runtime
     on_engine([&](runtime::Engine& running) {
         runtime::Plan wanted = running.plan();
         edit(named(wanted.receives, stream));
+        check(wanted);
+        with_names_of_headers([&] { running.reconfigure(wanted); });
+    });
+}
+
+void Session::change_all(const std::vector<std::string>& streams,
+                         const std::function<void(runtime::ReceivePlan&)>& edit) {
+    on_engine([&](runtime::Engine& running) {
+        runtime::Plan wanted = running.plan();
+        for (runtime::ReceivePlan& r : wanted.receives)
+            if (std::find(streams.begin(), streams.end(), r.name) != streams.end())
+                edit(r);
         check(wanted);
         with_names_of_headers([&] { running.reconfigure(wanted); });
     });

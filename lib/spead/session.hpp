@@ -11,6 +11,7 @@
 #include "memory/region.hpp"
 #include "recv/packet_filter.hpp"
 #include "runtime/heap_source.hpp"
+#include "runtime/user_chunks.hpp"
 #include "runtime/user_queues.hpp"
 #include "spead/plan_run.hpp"
 #include "spead/process.hpp"
@@ -27,6 +28,7 @@ class Ending : public Error {
 /// perhaps repeatedly.
 struct StreamHooks {
     std::shared_ptr<runtime::UserQueues> user_queues{};  ///< of a stream with SinkKind::user
+    runtime::UserChunks::Use chunks{};                   ///< of a stream with SinkKind::user that has chunks
     std::function<std::unique_ptr<recv::PacketFilter>(const runtime::ReceivePlan&)> make_filter{};
     std::function<std::unique_ptr<runtime::HeapSource>(const runtime::SendPlan&, send::Sender&,
                                                        memory::RegionTable&)>
@@ -74,6 +76,9 @@ class Session {
     std::string add(runtime::SendPlan plan, const std::string& interface, StreamHooks hooks);
     /// Changes a stream of the plan. Throws Error; then nothing has changed.
     void change(const std::string& stream, const std::function<void(runtime::ReceivePlan&)>& edit);
+    /// Changes those of the streams that the plan has, all at once. Throws Error; then nothing has changed.
+    void change_all(const std::vector<std::string>& streams,
+                    const std::function<void(runtime::ReceivePlan&)>& edit);
     void change_sender(const std::string& sender, const std::function<void(runtime::SendPlan&)>& edit);
     /// Takes the stream or sender out of the plan; never throws. When the session ends meanwhile, it waits
     /// for the end. When the session is busy, the removal is carried out later.

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/outcome.hpp"
+#include "stats/few_sources.hpp"
 
 /// Holds the counter blocks of the data path. Each block has one writer, the lcore that owns it, which adds
 /// with plain arithmetic. Another thread reads a block only through that lcore's mailbox (between bursts) or
@@ -44,6 +45,15 @@ struct ActiveTime {
     bool operator==(const ActiveTime&) const = default;
 };
 
+/// Counts the work of a user's place callback (chunk/callback.hpp) for one stream on one lcore.
+struct CallbackCounts {
+    std::uint64_t calls = 0;
+    std::uint64_t heaps = 0;     ///< that it was asked about
+    std::uint64_t cycles = 0;    ///< in it
+    std::uint64_t rejected = 0;  ///< heaps with a negative chunk id
+    std::uint64_t nonsense = 0;  ///< heaps whose place is not in the chunk
+};
+
 /// Counts for one stream on one lcore.
 struct alignas(kCacheLine) StreamCounters {
     std::array<std::uint64_t, kPacketOutcomes> packets{};
@@ -73,8 +83,19 @@ struct alignas(kCacheLine) StreamCounters {
     /// Holds the source of most of the ghosts, and their number; counted until the counters are cleared.
     std::uint32_t ghosts_source = 0;
     std::uint64_t ghosts_of_source = 0;
-    std::uint64_t held_now = 0;      ///< packets that the filter holds at this moment
-    std::uint64_t hold_refused = 0;  ///< it held its limit, and the packet was kept or dropped instead
+    std::uint64_t held_now = 0;        ///< packets that the filter holds at this moment
+    std::uint64_t hold_refused = 0;    ///< it held its limit, and the packet was kept or dropped instead
+    std::uint64_t rotating_bytes = 0;  ///< memory that payload was lately written to in turn
+    std::uint64_t streaming_now = 0;   ///< 1: payload is copied past the cache at this moment
+    std::uint64_t lent_now = 0;        ///< packets of heaps that stay in the port's buffers at this moment
+    std::uint64_t lend_full = 0;  ///< heaps of which packets were copied because as many were lent as may be
+    CallbackCounts callback;
+    // Only of a stream with chunks.
+    FewSources late_sources;
+    FewSources future_sources;
+    /// Holds the bytes of the last packet that was cut otherwise than those before, and theirs; 0: none.
+    std::uint32_t odd_packet = 0;
+    std::uint32_t usual_packet = 0;
 
     std::uint64_t& operator[](PacketOutcome o) { return packets[static_cast<std::size_t>(o)]; }
     std::uint64_t operator[](PacketOutcome o) const { return packets[static_cast<std::size_t>(o)]; }

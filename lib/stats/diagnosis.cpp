@@ -8,6 +8,7 @@
 
 #include "base/endpoint.hpp"
 #include "base/heap_limits.hpp"
+#include "stats/chunk_findings.hpp"
 #include "stats/loss_record.hpp"
 #include "stats/rates.hpp"
 #include "stats/since.hpp"
@@ -66,6 +67,8 @@ class Findings {
     void no_buffers(const PortSnapshot& p);
     void nic_errors(const PortSnapshot& p);
     bool waits_for_packets(const StreamSnapshot& s) const;
+    std::uint64_t missed_for(const StreamSnapshot& s) const;
+    std::uint64_t missed_for_chunks(const StreamSnapshot& s) const;
     std::vector<std::string> senders_to(const std::string& stream) const;
 
     const Snapshot& snapshot_;
@@ -177,13 +180,29 @@ void Findings::ghosts(const StreamSnapshot& s) {
         "(GROUP:PORT@SOURCE); if nobody does, nearly all packets are lost on the way");
 }
 
+/// Returns the packets that the stream's port lost.
+std::uint64_t Findings::missed_for(const StreamSnapshot& s) const {
+    std::uint64_t missed = 0;
+    for (const PortSnapshot& p : snapshot_.ports)
+        if (s.port.empty() || s.port == p.name)
+            missed += p.nic.missed + p.nic.no_mbuf;
+    return missed;
+}
+
+/// Returns the packets of its chunks that the stream's port lost, and that streams lost which fill them, too.
+std::uint64_t Findings::missed_for_chunks(const StreamSnapshot& s) const {
+    std::uint64_t missed = missed_for(s);
+    for (const StreamSnapshot& other : snapshot_.streams)
+        if (other.chunks_counted_with == s.name)
+            missed += missed_for(other) + lost_packets_of_chunks(other);
+    return missed;
+}
+
 /// Finds incomplete heaps that losses on this machine do not explain: a packet that was lost leaves at most
 /// one heap incomplete.
 void Findings::incomplete(const StreamSnapshot& s) {
     std::uint64_t explained = s.heaps_interleaved_evictions + (haunted(s) ? s.heaps_ghosts : 0);
-    for (const PortSnapshot& p : snapshot_.ports)
-        if (s.port.empty() || s.port == p.name)
-            explained += p.nic.missed + p.nic.no_mbuf;
+    explained += missed_for(s);
     for (const PacketOutcome o :
          {PacketOutcome::no_memory, PacketOutcome::oversize, PacketOutcome::heap_too_big,
           PacketOutcome::malformed, PacketOutcome::inconsistent, PacketOutcome::out_of_order,
@@ -263,6 +282,16 @@ void Findings::stream(const StreamSnapshot& s) {
         "break a rule of SPEAD", "look for other senders to this endpoint, and check the sender's flavour");
     add(Cause::heaps_too_large, Stage::packet, s.name, of(s, PacketOutcome::heap_too_big), "packets",
         "were of heaps larger than --max-heap-bytes", "raise it");
+    if (s.chunks.any()) {
+        for (Finding& finding : chunk_findings(s, missed_for_chunks(s)))
+            all_.push_back(std::move(finding));
+        duplicates(s);
+        // Tracked heaps only.
+        ghosts(s);
+        memory(s);
+        nothing_came(s);
+        return;
+    }
     add(Cause::contradictions, Stage::packet, s.name, of(s, PacketOutcome::inconsistent), "packets",
         "contradict others of their heap",
         "give each sender heap counts of its own, or a substream (--substreams)");

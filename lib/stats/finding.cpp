@@ -22,7 +22,7 @@ std::string_view name_of(Stage stage) {
 }
 
 std::string_view name_of(Cause cause) {
-    static constexpr std::array<std::string_view, 30> kNames{"network_loss",
+    static constexpr std::array<std::string_view, 35> kNames{"network_loss",
                                                              "cut_by_join",
                                                              "nothing_came",
                                                              "duplicates",
@@ -48,6 +48,11 @@ std::string_view name_of(Cause cause) {
                                                              "pool_too_small",
                                                              "consumer_holds_pool",
                                                              "consumer_too_slow",
+                                                             "callback_slow",
+                                                             "misplaced",
+                                                             "future",
+                                                             "place_silent",
+                                                             "no_chunk",
                                                              "sink_failed",
                                                              "send_timeout",
                                                              "port_takes_nothing",

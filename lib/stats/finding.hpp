@@ -49,6 +49,11 @@ enum class Cause : std::uint8_t {
     pool_too_small,       ///< no heap memory
     consumer_holds_pool,  ///< no heap memory because heaps wait for the consumer, or are with it
     consumer_too_slow,    ///< the hand-over queue was full
+    callback_slow,        ///< a place callback took much of an lcore's time
+    misplaced,            ///< packets that the placement of chunks has no place for
+    future,               ///< packets too far from the open chunks
+    place_silent,         ///< chunks have nothing of a place of an axis
+    no_chunk,             ///< no chunk was free
     sink_failed,          ///< a full disk, or another error of a sink
     send_timeout,         ///< heaps could not be sent in time
     port_takes_nothing,   ///< a port took no packets of a sender for a second or longer

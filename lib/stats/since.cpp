@@ -44,8 +44,11 @@ void take_stream(StreamSnapshot& s, const StreamSnapshot& base) {
     s.heaps_dropped_full -= base.heaps_dropped_full;
     s.heaps_dropped_oldest -= base.heaps_dropped_oldest;
     s.heaps_handed_over -= base.heaps_handed_over;
-    s.missing_bytes -= base.missing_bytes;
-    s.missing_packets -= base.missing_packets;
+    // A stream that reports for a group from now on has the losses of the group's past. The removed ones lack
+    // what the stream that reported before had.
+    const bool reports_now = s.chunks_counted_with.empty() && !base.chunks_counted_with.empty();
+    take(s.missing_bytes, base.missing_bytes + (reports_now ? base.chunks.missing_bytes : 0));
+    take(s.missing_packets, base.missing_packets + (reports_now ? base.chunks.missing_packets : 0));
     s.active.take(base.active);
     s.packets_reordered -= base.packets_reordered;
     s.packets_at_limit -= base.packets_at_limit;
@@ -53,8 +56,16 @@ void take_stream(StreamSnapshot& s, const StreamSnapshot& base) {
     s.heaps_dropped_ghosts -= base.heaps_dropped_ghosts;
     s.heaps_interleaved_evictions -= base.heaps_interleaved_evictions;
     s.stop_items -= base.stop_items;
+    s.hold_refused -= base.hold_refused;
+    s.lend_full -= base.lend_full;
     s.heaps_verified -= base.heaps_verified;
     s.heaps_wrong -= base.heaps_wrong;
+    s.chunks.take(base.chunks);
+    s.late_sources.take(base.late_sources);
+    s.future_sources.take(base.future_sources);
+    for (AxisPresence& axis : s.axes)
+        for (const AxisPresence& before : base.axes)
+            axis.take(before);
     take_each(s.events, base.events);
     take(s.dropped_while.queue_full, base.dropped_while.queue_full);
     take(s.dropped_while.memory_held, base.dropped_while.memory_held);

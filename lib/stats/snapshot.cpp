@@ -34,6 +34,17 @@ void add_ghosts(StreamSnapshot& to, const From& from) {
     }
 }
 
+/// Adds packets that chunks had no place for.
+template <typename From>
+void add_strange(StreamSnapshot& to, const From& from) {
+    to.late_sources.add(from.late_sources);
+    to.future_sources.add(from.future_sources);
+    if (from.odd_packet != 0) {
+        to.odd_packet = from.odd_packet;
+        to.usual_packet = from.usual_packet;
+    }
+}
+
 template <typename Expect>
 void expect_sums_of_lcores(const Snapshot& snapshot, const Expect& expect) {
     std::map<std::string, std::uint64_t> streams;
@@ -58,6 +69,33 @@ std::uint64_t sum_of_talkers(const PortSnapshot& p) {
     for (const TalkerSnapshot& t : p.talkers)
         all += t.packets;
     return all;
+}
+
+/// Checks the way of chunks: exactly when nothing moves, and otherwise that no step has more than the one
+/// before it.
+template <typename Expect>
+void expect_chunks(const StreamSnapshot& s, const Expect& expect) {
+    const ChunkCounts& c = s.chunks;
+    expect(s.name + ": chunks handed over <= opened", std::min(c.handed_over, c.opened), c.handed_over);
+    expect(s.name + ": chunks taken <= handed over", std::min(c.taken, c.handed_over), c.taken);
+    expect(s.name + ": heaps present <= expected", std::min(c.heaps_present, c.heaps_expected),
+           c.heaps_present);
+    // A chunk's heaps are counted one by one, and cut ones last.
+    expect(s.name + ": heaps present + missing + cut <= expected",
+           std::min(c.heaps_present + c.heaps_missing + c.heaps_cut, c.heaps_expected),
+           c.heaps_present + c.heaps_missing + c.heaps_cut);
+    if (!c.at_rest)
+        return;
+    expect(s.name + ": heaps expected = present + missing + cut", c.heaps_expected,
+           c.heaps_present + c.heaps_missing + c.heaps_cut);
+    expect(s.name + ": chunks opened = handed over + open", c.opened, c.handed_over + c.open);
+    expect(s.name + ": chunks handed over = taken + waiting", c.handed_over, c.taken + c.waiting);
+    expect(s.name + ": chunks taken = delivered + unwritten", c.taken, c.delivered + c.unwritten);
+    expect(s.name + ": chunks = free + open + waiting + held", c.buffers,
+           c.free + c.open + c.waiting + c.held);
+    if (c.open == 0 && s.heaps_started == 0)
+        expect(s.name + ": placed = packets in chunks",
+               s.packets[static_cast<std::size_t>(PacketOutcome::placed)], c.packets);
 }
 
 template <typename Expect>
@@ -104,6 +142,7 @@ void StreamSnapshot::add(const StreamCounters& block, std::uint64_t delivered, s
     heaps_unwritten += unwritten;
     heaps_dropped_full += block.heaps_dropped_full;
     heaps_queued += block.heaps_pushed - delivered - unwritten + block.heaps_waiting;
+    add_strange(*this, block);
     missing_bytes += block.missing_bytes;
     missing_packets += block.missing_packets;
     active.add(block.active);
@@ -118,6 +157,15 @@ void StreamSnapshot::add(const StreamCounters& block, std::uint64_t delivered, s
     add_ghosts(*this, block);
     held_now += block.held_now;
     hold_refused += block.hold_refused;
+    rotating_bytes = std::max(rotating_bytes, block.rotating_bytes);
+    streaming_now += block.streaming_now;
+    lent_now += block.lent_now;
+    lend_full += block.lend_full;
+    chunks.callback_calls += block.callback.calls;
+    chunks.callback_heaps += block.callback.heaps;
+    chunks.callback_cycles += block.callback.cycles;
+    chunks.callback_rejected += block.callback.rejected;
+    chunks.callback_nonsense += block.callback.nonsense;
 }
 
 void StreamSnapshot::add(const StreamSnapshot& other) {
@@ -145,8 +193,14 @@ void StreamSnapshot::add(const StreamSnapshot& other) {
     add_ghosts(*this, other);
     held_now += other.held_now;
     hold_refused += other.hold_refused;
+    rotating_bytes = std::max(rotating_bytes, other.rotating_bytes);
+    streaming_now += other.streaming_now;
+    lent_now += other.lent_now;
+    lend_full += other.lend_full;
     heaps_verified += other.heaps_verified;
     heaps_wrong += other.heaps_wrong;
+    chunks.add(other.chunks);
+    add_strange(*this, other);
     add_each(events, other.events);
 }
 
@@ -212,6 +266,8 @@ std::vector<std::string> broken_identities(const Snapshot& snapshot) {
     };
     for (const StreamSnapshot& s : snapshot.streams) {
         expect_of_stream(s.name, s);
+        if (s.chunks.any())
+            expect_chunks(s, expect);
         if (snapshot.detailed)
             expect_details(s, expect);
     }

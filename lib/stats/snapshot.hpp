@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "base/outcome.hpp"
+#include "stats/axis_presence.hpp"
+#include "stats/chunk_counts.hpp"
 #include "stats/counters.hpp"
 #include "stats/distribution.hpp"
+#include "stats/few_sources.hpp"
 #include "stats/finding.hpp"
 #include "stats/losses.hpp"
 #include "stats/stream_event.hpp"
@@ -74,7 +77,20 @@ struct StreamSnapshot {
     std::uint64_t ghosts_of_source = 0;  ///< how many, by an estimate that is never too high
     std::uint64_t held_now = 0;          ///< packets that a filter holds
     std::uint64_t hold_refused = 0;      ///< it held its limit, and they were kept or dropped instead
+    std::uint64_t rotating_bytes = 0;    ///< memory that payload was lately written to in turn, on one lcore
+    std::uint64_t streaming_now = 0;     ///< lcores that copy payload past the cache
+    std::uint64_t lent_now = 0;          ///< packets that stay in the port's buffers for its heaps
+    std::uint64_t lend_full = 0;  ///< heaps that were copied, all or the rest, for want of such buffers
 
+    // Only of a stream with chunks.
+    ChunkCounts chunks;
+    /// Names the stream with which sums count these chunks, because several streams fill them; empty: itself.
+    std::string chunks_counted_with;
+    FewSources late_sources;
+    FewSources future_sources;
+    /// Holds the bytes of a packet that was cut otherwise than those before, and theirs; 0: none.
+    std::uint32_t odd_packet = 0;
+    std::uint32_t usual_packet = 0;
     /// Holds heaps and packets that were in progress when the counters were cleared; their ends are counted
     /// after that.
     struct Carried {
@@ -93,8 +109,9 @@ struct StreamSnapshot {
 
     // Only in detailed snapshots.
     std::vector<EndpointSnapshot> by_endpoint;
-    Distribution latency;  ///< of heaps: first packet to hand-over
-    Distribution gap;      ///< between the beginnings of heaps
+    std::vector<AxisPresence> axes;  ///< of its present chunks, without the time
+    Distribution latency;            ///< of heaps: first packet to hand-over
+    Distribution gap;                ///< between the beginnings of heaps
     // High-water marks, of the lcore that came closest to its limit.
     std::uint64_t queue_capacity = 0;     ///< places of the hand-over queue
     std::uint64_t queue_most = 0;         ///< most heaps that were queued

@@ -10,6 +10,7 @@
 #include <rte_ethdev.h>
 #include <rte_mempool.h>
 
+#include "tests/eal/one_file.hpp"
 #include "tests/support/eal.hpp"
 
 namespace {
@@ -41,6 +42,9 @@ int count_left_behind() {
 
 int main(int argc, char** argv) {
     testing::InitGoogleTest(&argc, argv);
+    if (!spead::test::choose_file(argc, argv)) {
+        return EXIT_FAILURE;
+    }
     if (testing::GTEST_FLAG(list_tests)) {
         return RUN_ALL_TESTS();
     }

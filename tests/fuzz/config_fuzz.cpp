@@ -39,8 +39,10 @@ void check(const runtime::Plan& plan) {
 
 std::vector<Input> fuzz::seeds() {
     std::vector<Input> inputs;
-    for (const char* const name : {"loopback", "p1-digitisers", "p2-channels-small", "p3-channels-large",
-                                   "p4-visibilities", "p5-beam", "receive", "send"}) {
+    for (const char* const name :
+         {"card-p1-digitisers", "card-p2-channels-small", "card-p3-channels-large", "card-p4-visibilities",
+          "card-p5-beam", "loopback", "p1-digitisers", "p2-channels-small", "p3-channels-large",
+          "p4-visibilities", "receive", "send"}) {
         const Input file = fuzz::source_file(std::string("config/") + name + ".toml");
         // Without the comments, which take most of it.
         Input text;

@@ -48,7 +48,7 @@ class HeapReceiver {
         if (record == nullptr) {
             const auto accepted = window_.accept(view);
             if (accepted.outcome == PacketOutcome::control) {
-                window_.commit(0);
+                window_.commit();
                 return;
             }
             require(accepted.outcome == PacketOutcome::placed, "the window takes every packet");
@@ -56,7 +56,7 @@ class HeapReceiver {
         }
         require(view.payload_length != 0, "every packet has payload");
         std::memcpy(record->base + view.offset, datagram.data() + payload_at, view.payload_length);
-        window_.commit(1);
+        window_.commit();
         window_.hand_over(now_);
         consume();
     }

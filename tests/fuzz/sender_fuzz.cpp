@@ -51,7 +51,7 @@ class Session {
                  config_.timeout_ticks != 0),
           materials_(kMaterials) {
         now = 1 + script_.below(1000);
-        regions_.add({registered_.data(), registered_.size(), true, -1});
+        regions_.add({registered_.data(), registered_.size(), memory::MemoryKind::host, -1});
         config_.regions = &regions_;
         port_.keep = config_.capabilities.late_free_segments;
         config_.queue = port_.queue();

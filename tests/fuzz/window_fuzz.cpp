@@ -48,6 +48,7 @@ WindowConfig any_config(Choices& choices) {
     const std::uint8_t what = choices.byte();
     c.in_order = (what & 1U) != 0;
     c.stop_on_stop_item = (what & 2U) != 0;
+    c.control_heaps = (what & 64U) != 0;
     c.on_full = kPolicies[(what >> 2U) % kPolicies.size()];
     c.guarded = (what & 32U) != 0;
     return c;
@@ -74,7 +75,7 @@ class Stream {
                 commit();
                 break;
             case 1:
-                // Copies may be outstanding: then nothing goes.
+                // Heaps with copies that are still to come stay.
                 window_.hand_over(now_);
                 break;
             case 2:
@@ -195,6 +196,8 @@ class Stream {
             Sent& sent = sent_[view.key];
             sent.words.insert(packet.words().begin(), packet.words().end());
             sent.lengths.insert(view.heap_length);
+            if ((view.flags & heap::PacketView::kControl) != 0)
+                sent.lengths.insert(view.payload_length);  // alone it is a whole heap
             const std::uint64_t end = view.offset + view.payload_length;
             if (view.payload_length != 0) {
                 require(end <= kLargestBlock, "what is placed fits the largest heap");
@@ -214,7 +217,7 @@ class Stream {
             std::memcpy(copy.record->base + copy.packet.view().offset, copy.packet.payload().data(),
                         copy.packet.payload().size());
         }
-        window_.commit(static_cast<std::uint32_t>(copies_.size()));
+        window_.commit();
         copies_.clear();
         in_batch_ = 0;
     }

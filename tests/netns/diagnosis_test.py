@@ -83,6 +83,15 @@ class Diagnosis(namespaces.NamespaceTest):
         self.assertIn("239.1.2.4:7148 from 10.9.0.9", finding["what"])
         self.assertIn("(100)", finding["what"])
 
+    def test_what_was_seen_counts_although_the_end_takes_long(self):
+        running = self.receive("net_af_xdp0,iface=dut", f"{GROUP}:7148", "--duration", 4)
+        self.send(GROUP, 50, port=7149)
+        time.sleep(2.5)  # some looks
+        os.kill(running.process.pid, signal.SIGSTOP)
+        time.sleep(3)  # past the end of the run, and long after the last look
+        os.kill(running.process.pid, signal.SIGCONT)
+        self.assertIn(f"{GROUP}:7149 from 10.9.0.2", self.findings(running.wait().report)["nothing_came"]["what"])
+
     def test_a_wrong_port_on_such_a_port(self):
         running = self.receive("net_af_xdp0,iface=dut", f"{GROUP}:7148", "--duration", 4)
         self.send(GROUP, 50, port=7149)

@@ -139,7 +139,8 @@ class Model {
         const bool sized = v.heap_length != kUnknownLength;
         const bool only_control =
             (v.flags & PacketView::kControl) != 0 && (v.flags & PacketView::kItems) == 0;
-        if (only_control && v.offset == 0 && (!sized || v.heap_length == v.payload_length)) {
+        const bool whole = only_control && v.offset == 0 && (!sized || v.heap_length == v.payload_length);
+        if (whole && !config_.control_heaps) {
             remember(s, v.key, PacketOutcome::duplicate);
             see_stop(v);
             return PacketOutcome::control;
@@ -156,8 +157,8 @@ class Model {
         h.number = s.begun++;
         heaps_started++;
         s.live.push_back(h);
-        if (sized)
-            s.live.back().length = v.heap_length;
+        if (sized || whole)
+            s.live.back().length = sized ? v.heap_length : v.payload_length;
         take(s, s.live.size() - 1, v, p);
         return PacketOutcome::placed;
     }
@@ -230,7 +231,7 @@ class Model {
         s.live.erase(s.live.begin() + static_cast<std::ptrdiff_t>(index));
         if (config_.history != 0)
             remember(s, h.key, how == HeapEnd::complete ? PacketOutcome::duplicate : PacketOutcome::late);
-        if (how == HeapEnd::complete && h.control && !h.items) {
+        if (how == HeapEnd::complete && h.control && !h.items && !config_.control_heaps) {
             heaps_started--;
             bytes -= h.bytes.size();
             packets[static_cast<std::size_t>(PacketOutcome::placed)] -= h.packets;

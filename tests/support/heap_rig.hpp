@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -10,10 +11,12 @@
 
 #include <gtest/gtest.h>
 
+#include "heap/lent_packets.hpp"
 #include "heap/window.hpp"
 #include "memory/arena.hpp"
 #include "stats/snapshot.hpp"
 #include "tests/support/heap_packet.hpp"
+#include "tests/support/late_engine.hpp"
 
 namespace spead {
 
@@ -51,7 +54,8 @@ struct RigSizes {
 class Rig {
   public:
     explicit Rig(const WindowConfig& config = small_window(), const RigSizes& sizes = {})
-        : arena_(sizes.arena, sizes.largest),
+        : config_(config),
+          arena_(sizes.arena, sizes.largest),
           queue_(sizes.queue_heaps, Window::records_needed(config, sizes.queue_heaps)),
           window_(config, PoolPlacer(arena_, std::min(sizes.quota, arena_.capacity())), queue_, counters) {}
 
@@ -61,6 +65,8 @@ class Rig {
     ~Rig() {
         held_.clear();
         commit();
+        if (engine_ != nullptr)
+            engine_->finish();
         window_.flush(now);
         check();
         while (HeapHandle h = queue_.try_pop()) {
@@ -75,16 +81,42 @@ class Rig {
         EXPECT_EQ(window_.records_out(), 0U) << "records did not all come back";
         EXPECT_EQ(window_.placer().out(), 0U) << "the placer still counts blocks";
         EXPECT_EQ(arena_.in_use(), 0U) << "heap memory did not all come back";
+        EXPECT_EQ(window_.books().in_use(), 0U) << "books did not all come back";
         EXPECT_EQ(counters.heaps_live, 0U);
         EXPECT_EQ(counters.heaps_waiting, 0U);
+        EXPECT_EQ(lent_ ? lent_->out() : 0, 0U) << "lent packets did not all come back";
     }
 
-    /// Decides only; the copy waits for commit().
+    /// Lets heaps refer to up to so many packets, instead of copies. Before the first packet.
+    LentPackets& lend(std::uint32_t most) {
+        lent_ =
+            std::make_unique<LentPackets>(most, Window::records_needed(config_, queue_.capacity()),
+                                          [](void* const* buffers, std::size_t count) {
+                                              for (std::size_t i = 0; i < count; i++)
+                                                  delete static_cast<std::vector<std::uint8_t>*>(buffers[i]);
+                                          });
+        window_.lend_with(*lent_);
+        return *lent_;
+    }
+    const LentPackets& lent() const { return *lent_; }
+
+    /// Leaves all copies to an engine, which outlives the rig. Before the first packet.
+    void copied_by(LateEngine& engine) {
+        engine_ = &engine;
+        window_.copied_by(engine.tickets);
+    }
+
+    /// Decides only; the copy waits for commit(), or for the engine.
     PacketOutcome accept(const Packet& p) {
         const Window::Accepted a = decide(p.view());
         EXPECT_EQ(a.outcome == PacketOutcome::placed, a.record != nullptr);
-        if (a.outcome == PacketOutcome::placed && !p.payload().empty())
-            copies_.push_back({a.record, p.view().offset, p.payload()});
+        if (a.outcome == PacketOutcome::placed && !p.payload().empty()) {
+            Copy copy{a.record, p.view().offset, p.payload()};
+            if (engine_ != nullptr)
+                engine_->add(*a.record, arena_.size_of(a.record->payload), copy.offset, copy.bytes);
+            else if (!lent_ || !keep(copy))
+                copies_.push_back(std::move(copy));
+        }
         check();
         return a.outcome;
     }
@@ -93,9 +125,8 @@ class Rig {
     void commit() {
         for (const Copy& c : copies_)
             std::memcpy(c.record->base + c.offset, c.bytes.data(), c.bytes.size());
-        const auto n = static_cast<std::uint32_t>(copies_.size());
         copies_.clear();
-        window_.commit(n);
+        window_.commit();
         check();
     }
 
@@ -176,6 +207,26 @@ class Rig {
         std::vector<std::uint8_t> bytes;
     };
 
+    /// Keeps the packet as an RX lcore does; it lies in memory of its own, which addresses sanitizers watch.
+    bool keep(const Copy& c) {
+        if (lent_->copies_rest(*c.record))
+            return false;
+        if (lent_->full())
+            window_.reclaim();
+        auto buffer = std::make_unique<std::vector<std::uint8_t>>(c.bytes);
+        const auto* const from = reinterpret_cast<const std::byte*>(buffer->data());
+        if (lent_->keep(*c.record, buffer.get(), from, static_cast<std::uint32_t>(c.offset),
+                        static_cast<std::uint32_t>(c.bytes.size()))) {
+            static_cast<void>(buffer.release());
+            return true;
+        }
+        counters.lend_full += lent_->copy_rest(*c.record) ? 1 : 0;
+        return false;
+    }
+
+    WindowConfig config_;
+    std::unique_ptr<LentPackets> lent_;
+    LateEngine* engine_ = nullptr;  ///< null: the rig copies
     memory::Arena arena_;
     HeapQueue queue_;
     Window window_;
@@ -197,6 +248,30 @@ inline ::testing::AssertionResult holds_pattern(const HeapHandle& heap, std::uin
 /// Returns whether all of the payload is there and right.
 inline ::testing::AssertionResult holds_pattern(const HeapHandle& heap) {
     return holds_pattern(heap, 0, heap.payload().size());
+}
+
+/// Expects that every received byte is there, and the heap's.
+inline void expect_intact(const HeapHandle& h) {
+    std::uint64_t at = 0;
+    std::uint64_t received = 0;
+    std::vector<Range> holes = h.missing();
+    holes.push_back({static_cast<std::uint32_t>(h.payload().size()), 0});
+    for (const Range& hole : holes) {
+        ASSERT_TRUE(holds_pattern(h, at, hole.begin));
+        received += hole.begin - at;
+        at = hole.end;
+    }
+    ASSERT_EQ(received, h.received());
+    ASSERT_LE(h.extent(), h.payload().size());
+}
+
+/// Makes a consumer hold a heap whose item words fill books of `bytes`, 1 KiB to 128 KiB, a power of two.
+inline void hold_books(Rig& rig, std::uint64_t key, std::size_t bytes) {
+    std::vector<std::uint64_t> words(bytes / 16);
+    for (std::size_t i = 0; i < words.size(); i++)
+        words[i] = i;
+    ASSERT_EQ(rig.give(Packet(key).whole(8).items(words)), PacketOutcome::placed);
+    ASSERT_TRUE(rig.hold());
 }
 
 inline std::vector<std::uint64_t> words_of(const HeapHandle& heap) {

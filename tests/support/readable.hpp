@@ -5,10 +5,10 @@
 
 namespace spead::test {
 
-/// Returns whether a read of the descriptor would not wait.
-inline bool is_readable(int fd) {
+/// Returns whether a read of the descriptor does not wait, after at most `patience_ms`.
+inline bool is_readable(int fd, int patience_ms = 0) {
     pollfd p{fd, POLLIN, 0};
-    return ::poll(&p, 1, 0) == 1;
+    return ::poll(&p, 1, patience_ms) == 1;
 }
 
 }  // namespace spead::test

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -26,13 +27,10 @@ std::string refusal(Action&& action) {
 /// Runs `action`, which must throw an Error, and returns its text.
 template <typename Action>
 std::string error_of(Action&& action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    ADD_FAILURE() << "no Error was thrown";
-    return {};
+    std::string text = refusal(std::forward<Action>(action));
+    if (text.empty())
+        ADD_FAILURE() << "no Error was thrown";
+    return text;
 }
 
 /// Runs `action`, which must throw UsageError, and returns its text.
@@ -65,20 +63,22 @@ std::string passing_error_of(Action action) {
     return {};
 }
 
+/// Expects every one of `parts` in `text`.
+inline void expect_parts(const std::string& text, std::initializer_list<std::string_view> parts) {
+    for (const std::string_view part : parts)
+        EXPECT_NE(text.find(part), std::string::npos) << "`" << part << "` is not in: " << text;
+}
+
 /// Expects an Error as above from `action`, with every one of `parts` in its text.
 template <typename Action>
 void expect_passing_error(Action action, std::initializer_list<std::string_view> parts) {
-    const std::string text = passing_error_of(action);
-    for (const std::string_view part : parts)
-        EXPECT_NE(text.find(part), std::string::npos) << "`" << part << "` is not in: " << text;
+    expect_parts(passing_error_of(action), parts);
 }
 
 /// Expects a UsageError from `action`, with every one of `parts` in its text.
 template <typename Action>
 void expect_usage_error(Action action, std::initializer_list<std::string_view> parts) {
-    const std::string text = usage_error_of(action);
-    for (const std::string_view part : parts)
-        EXPECT_NE(text.find(part), std::string::npos) << "`" << part << "` is not in: " << text;
+    expect_parts(usage_error_of(action), parts);
 }
 
 }  // namespace spead::test

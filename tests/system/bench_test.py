@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""bench link and bench latency, between two processes and in one. What they find depends on the machine; that it adds up
+"""bench link, bench latency and bench chunks. What they find depends on the machine; that it adds up
 does not."""
 
 import csv
@@ -140,6 +140,57 @@ class Bench(harness.ProgramTest):
         finished = running.wait(status=1)
         self.assertFalse(child.exists(), finished)
         self.assertIn("interrupted", finished.err)
+
+    def test_chunks_are_filled_in_every_way(self):
+        for way in ("direct", "tracked", "callback"):
+            document, finished = self.measured("chunks", "--way", way, "--pattern", "p1,p2,p3,p3b,p4", "--set", "4MiB",
+                                               "--time", "1ms", "--rounds", 3)
+            self.assertEqual(document["benchmark"], "chunks")
+            self.assertEqual([row["pattern"] for row in document["rows"]], ["p1", "p2", "p3", "p3b", "p4"])
+            for row in document["rows"]:
+                self.assertTrue(row["exact"], row)
+                self.assertEqual(row["way"], way)
+                self.assertGreater(row["copy_ns_per_packet"], 0)
+                self.assertAlmostEqual(row["gbps"], 8 * row["payload"] / row["ns_per_packet"], places=6)
+                self.assertAlmostEqual(row["mpps"], 1e3 / row["ns_per_packet"], places=6)
+                self.assertEqual(row["heap"] % row["payload"], 0)
+                self.assertEqual(row["packets"] * row["payload"] % row["heap"], 0)
+            self.assertIn(f"way: {way}", finished.out)
+
+    def test_several_lcores_fill_the_same_chunks(self):
+        cpus = len(os.sched_getaffinity(0))
+        for way in ("direct", "tracked", "callback"):
+            document, finished = self.measured("chunks", "--way", way, "--pattern", "p1,p2,p3", "--set", "4MiB",
+                                               "--time", "1ms", "--rounds", 2, "--lcores", "4,3")
+            rows = document["rows"]
+            self.assertEqual([(row["pattern"], row["lcores"]) for row in rows],
+                             [(pattern, lcores) for pattern in ("p1", "p2", "p3") for lcores in (1, 3, 4)])
+            one = None
+            for row in rows:
+                one = row if row["lcores"] == 1 else one
+                self.assertTrue(row["exact"], row)
+                self.assertEqual(row["packets"], one["packets"])
+                self.assertEqual(row["cpus"], min(row["lcores"], cpus))
+                self.assertGreater(row["copy_ns_per_packet"], 0)
+                self.assertAlmostEqual(row["times_one_lcore"], row["ns_per_packet"] / one["ns_per_packet"], places=6)
+                self.assertAlmostEqual(row["mpps"], 1e3 * row["lcores"] / row["ns_per_packet"], places=6)
+                self.assertAlmostEqual(row["gbps"], 8e-3 * row["payload"] * row["mpps"], places=6)
+            if cpus < 4:
+                self.assertIn(f"4 lcores on {cpus} CPU", finished.out)
+
+    def test_lcores_that_eal_has_not_are_refused(self):
+        # Three are there beside the main one; a refusal comes before anything is measured.
+        finished = self.run_program("--lcores", "0@0,1@0,2@0,3@0", "--", "bench", "chunks", "--pattern", "p1", "--set",
+                                    "4MiB", "--time", "1ms", "--lcores", "4", status=2, report=False)
+        self.assertIn("4 lcores were asked for, and EAL has 3 beside its main lcore", finished.err)
+        self.assertEqual(finished.out, "")
+
+    def test_what_chunks_cannot_measure_is_refused(self):
+        self.refused("bench", "chunks", "--lcores", "0", says=("--lcores: `0`",))
+        self.refused("bench", "chunks", "--lcores", "17", says=("--lcores: `17`",))
+        self.refused("bench", "chunks", "--pattern", "p5", says=("p5", "not SPEAD"))
+        self.refused("bench", "chunks", "--pattern", "none", says=("no heaps",))
+        self.refused("bench", "chunks", "--way", "back", says=("--way", "callback"))
 
     def test_plots(self):
         # The distribution's, as scripts/plot takes it.

@@ -36,8 +36,21 @@ class Examples(harness.ProgramTest):
                             if key in asked:
                                 self.assertEqual(asked[key], got[key], f"{asked['name']} {key}")
 
+    def test_telescopes_run_on_this_machine(self):
+        for name, heaps in (("p1-digitisers", 20480), ("p4-visibilities", 40)):
+            with self.subTest(name=name):
+                text = (CONFIG / f"{name}.toml").read_text(encoding="utf-8")
+                text = re.sub(r"^heaps = \d+\b", f"heaps = {heaps}", text, flags=re.MULTILINE)
+                text = re.sub(r"^rate = .*", "", text, flags=re.MULTILINE)
+                here = self.directory / f"{name}.toml"
+                here.write_text(text, encoding="utf-8")
+                report = self.run_program("run", "--config", here).report
+                self.assertEqual(report["sends"][0]["heaps"], heaps)
+                stream = report["streams"][0]["info"]
+                self.assertEqual((stream["verified"], stream["wrong"]), (heaps, 0))
+
     def test_each_names_cpus_that_its_comments_speak_of(self):
-        for file in CONFIG.glob("p*.toml"):
+        for file in CONFIG.glob("card-*.toml"):
             plan = tomllib.loads(file.read_text(encoding="utf-8"))
             cpus = [cpu for stream in plan["receive"] for cpu in stream["lcores"]]
             self.assertEqual(len(cpus), len(set(cpus)), f"{file.name} gives a CPU to two streams")

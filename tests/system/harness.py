@@ -235,6 +235,9 @@ class TapResult(unittest.TestResult):
         for line in details.splitlines():
             self._stream.write(f"# {line}\n")
         self._stream.flush()
+        if details and not ok:
+            # Meson prints this of a test that failed, and not the comments of its TAP lines.
+            print(details, file=sys.stderr, flush=True)
 
     def addSuccess(self, test):
         self._line(test, True)

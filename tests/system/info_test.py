@@ -39,6 +39,11 @@ class Info(harness.ProgramTest):
         self.assertTrue(port["capabilities"]["lossless"])
         self.assertIn("zero-copy sending", port["features"])
 
+    def test_a_port_that_only_receives_is_described(self):
+        finished = self.run_program("info", "net_kernel0", report=False)
+        for words in ("each endpoint has a UDP socket", "through the socket of each endpoint", "only receives"):
+            self.assertIn(words, finished.out)
+
     def test_a_port_that_cannot_be_opened_fails_and_the_others_are_told(self):
         finished = self.run_program("info", "nosuchif", "net_null0", status=1, report=False)
         self.assertIn("no driver for the device \"nosuchif\"", finished.out)

@@ -211,6 +211,20 @@ class Examples(unittest.TestCase):
     def test_loopback(self):
         self.assertEqual(copy.run("loopback").stdout, "1000 of 1000 heaps came back as they were\n")
 
+    def test_chunks(self):
+        done = copy.run("chunks")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(done.stdout.endswith("\n10 of 10 chunks are complete\n"), done.stdout)
+
+    def test_place_callback(self):
+        done = copy.run("place_callback")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"^10 of 10 chunks are complete; the callback took \d+ ns for a heap\n$")
+
+    def test_a_placement_is_tested_without_a_network(self):
+        done = copy.run("test_chunks")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_items_are_printed_as_they_were_sent(self):
         done = copy.run("recv_items", self.send(), ENDPOINT)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -237,7 +251,7 @@ class Examples(unittest.TestCase):
 
     def test_what_cannot_be_is_said_in_words(self):
         for name in NAMES:
-            if name == "loopback":
+            if name in ("loopback", "chunks", "place_callback", "test_chunks"):
                 continue
             done = copy.run(name)
             self.assertEqual(done.returncode, 2)

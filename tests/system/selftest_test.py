@@ -25,6 +25,14 @@ class Selftest(harness.ProgramTest):
         for length, pages in ((4194304, 2097152), (12288, 4096), (8192, 4096)):
             self.assertIn(f"{length} bytes in pages of {pages}", str(found))
 
+    def test_a_port_that_only_receives_is_not_asked_to_send(self):
+        document = self.selftest("--port", "net_kernel0")
+        self.assertEqual(document["failed"], 0, document)
+        found = self.findings(document)
+        self.assertEqual(found["sending"]["text"], "not tried: this port only receives")
+        self.assertIn("sockets", found["rules"]["text"])
+        self.assertIn("its event can be waited for", found["receive queue 0"]["text"])
+
     def test_packets_into_a_file(self):
         capture = self.directory / "out.pcap"
         document = self.selftest("--port", f"net_pcap0,tx_pcap={capture}", "--to", "239.1.2.3:4567")

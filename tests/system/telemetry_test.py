@@ -136,7 +136,7 @@ class Telemetry(telemetry.StayingUp):
 
 #: What goes on after everything has come: time, what lcores do with it, and when samples are looked at.
 TIMES = {"duration_s", "loops", "busy_loops", "busy_s", "idle_s", "longest_loop_s", "sleeps", "talkers",
-         "other_talkers", "unattributed_packets", "buffers", "seconds"}
+         "other_talkers", "unattributed_packets", "buffers", "seconds", "rotating_bytes", "streaming_now"}
 
 
 def without_time(value):

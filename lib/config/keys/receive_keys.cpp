@@ -36,6 +36,22 @@ constexpr std::array kReceiveKeys{
         .help = "Names the port that receives the stream",
     },
     Key{
+        .name = "backend",
+        .field = choice<&ReceivePlan::backend>,
+        .change = Change::refused,
+        .terse = true,
+        .option = "--backend",
+        .help = "Receives by the port's driver, or by sockets on its interface",
+    },
+    Key{
+        .name = "copy",
+        .field = choice<&ReceivePlan::copy>,
+        .change = Change::anew,
+        .terse = true,
+        .option = "--copy",
+        .help = "Copies payload into the cache or past it; auto = by its memory",
+    },
+    Key{
         .name = "endpoints",
         .field = endpoint_list<ReceivePlan>,
         .change = Change::immediate,
@@ -107,6 +123,13 @@ constexpr std::array kReceiveKeys{
         .help = "Lets a stop item end the stream",
     },
     Key{
+        .name = "control_heaps",
+        .field = flag<&ReceivePlan::control_heaps>,
+        .change = Change::anew,
+        .terse = true,
+        .help = "Delivers heaps that carry only stream control, too",
+    },
+    Key{
         .name = "enabled",
         .field = flag<&ReceivePlan::enabled>,
         .change = Change::anew,
@@ -130,6 +153,14 @@ constexpr std::array kReceiveKeys{
         .change = Change::anew,
         .terse = true,
         .help = "Limits the buffers that a C++ filter may hold on each lcore",
+    },
+    Key{
+        .name = "lend",
+        .field = integer<&ReceivePlan::lend>,
+        .range = {0, 1048576},
+        .change = Change::anew,
+        .terse = true,
+        .help = "Limits the port's buffers that heaps keep on each lcore, uncopied",
     },
     Key{
         .name = "silent_after",

@@ -5,12 +5,33 @@
 #include "config/keys/tables.hpp"
 #include "config/limits.hpp"
 #include "port/impairments.hpp"
+#include "send/heap_layout.hpp"
 
 namespace spead::config::keys {
 
 namespace {
 
 using runtime::SendPlan;
+
+/// Sets the pattern and its sizes. Keys of the sizes stand behind it in the table: in a file and on the
+/// command line they change what the pattern has set.
+void set_pattern(Part part, const Value& value, const Where& where) {
+    SendPlan& plan = *std::get<SendPlan*>(part);
+    field_detail::set<&SendPlan::pattern>(part, value, where);
+    if (plan.pattern == HeapPattern::none)
+        return;
+    constexpr std::uint32_t kLeastInFlight = 64;
+    const PatternShape& shape = shape_of(plan.pattern);
+    const auto pointers = static_cast<std::uint32_t>(pattern_items(plan.pattern, {}).count + 1);
+    plan.heap_size = shape.heap_bytes;
+    plan.max_packet_size = send::kPacketPrefix + pointers * 8 + shape.packet_payload;
+    // Large heaps would take too much memory; the heaps of all antennas travel together.
+    plan.max_heaps = plan.pattern == HeapPattern::p4 ? 4 : std::max(kLeastInFlight, 2 * shape.senders);
+    plan.address_bits = kPatternAddressBits;
+}
+
+constexpr Field kPattern{KeyType::choice, field_detail::kNames<HeapPattern>,
+                         &field_detail::get<&SendPlan::pattern>, &set_pattern};
 
 constexpr std::array kSendKeys{
     Key{
@@ -100,6 +121,29 @@ constexpr std::array kSendKeys{
         .help = "Sets the class of the packets (DSCP, RFC 2474)",
     },
     Key{
+        .name = "pattern",
+        .field = kPattern,
+        .terse = true,
+        .option = "--pattern",
+        .help = "Sends heaps with the items, sizes and order of a telescope",
+    },
+    Key{
+        .name = "senders",
+        .field = integer<&SendPlan::senders>,
+        .range = {0, PatternHeap::kSenders},
+        .terse = true,
+        .option = "--senders",
+        .help = "Sets the polarisations (p1) or antennas of the pattern; 0 = all",
+    },
+    Key{
+        .name = "first_time",
+        .field = integer<&SendPlan::first_time>,
+        .range = {0, (std::int64_t{1} << 48) - 1},
+        .terse = true,
+        .option = "--first-time",
+        .help = "Sets the pattern's first time, in steps from heap to heap",
+    },
+    Key{
         .name = "max_packet_size",
         .field = integer<&SendPlan::max_packet_size>,
         .range = kSendPacket,
@@ -119,6 +163,13 @@ constexpr std::array kSendKeys{
         .range = {1, 1048576},
         .option = "--items",
         .help = "Sets the items of a heap",
+    },
+    Key{
+        .name = "repeat_items",
+        .field = flag<&SendPlan::repeat_items>,
+        .terse = true,
+        .option = "--repeat-items",
+        .help = "Puts a heap's items in each of its packets, not only the first",
     },
     Key{
         .name = "heaps",

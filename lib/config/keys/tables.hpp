@@ -13,6 +13,7 @@ std::span<const Key> memory();
 std::span<const Key> port();
 std::span<const Key> receive();
 std::span<const Key> receive_heaps();
+std::span<const Key> receive_chunk();
 std::span<const Key> receive_sink();
 std::span<const Key> receive_capture();
 std::span<const Key> send();

@@ -139,33 +139,30 @@ void wait_for_parent() {
     ASSERT_EQ(::read(channel_of_peer(), &byte, 1), 1);
 }
 
-TEST(MemifPeer, DISABLED_Sends) {
-    auto port = open_port(memif_request(device_of_peer(), 0, 1));
+/// Sends frames to the parent when it has come, and then runs `before_stop`.
+void send_to_parent(
+    std::uint16_t rx_queues, std::uint32_t count, std::uint16_t segment = kSegment,
+    const std::function<void()>& before_stop = [] {}) {
+    auto port = open_port(memif_request(device_of_peer(), rx_queues, 1));
     port->start();
     ASSERT_TRUE(eventually([&] { return port->poll_link(); }));
-    ASSERT_NO_FATAL_FAILURE(send_frames(*port, kFrames));
+    ASSERT_NO_FATAL_FAILURE(send_frames(*port, count, segment));
+    before_stop();
     port->stop();
     EXPECT_THAT(port->remarks(), IsEmpty());
+}
+
+TEST(MemifPeer, DISABLED_Sends) {
+    send_to_parent(0, kFrames);
 }
 
 TEST(MemifPeer, DISABLED_SendsSingleSegments) {
-    auto port = open_port(memif_request(device_of_peer(), 1, 1));
-    port->start();
-    ASSERT_TRUE(eventually([&] { return port->poll_link(); }));
-    ASSERT_NO_FATAL_FAILURE(send_frames(*port, kFrames, kLongest));
-    port->stop();
-    EXPECT_THAT(port->remarks(), IsEmpty());
+    send_to_parent(1, kFrames, kLongest);
 }
 
 TEST(MemifPeer, DISABLED_SendsAFewBeforeAnyIsFetched) {
-    auto port = open_port(memif_request(device_of_peer(), 0, 1));
-    port->start();
-    ASSERT_TRUE(eventually([&] { return port->poll_link(); }));
     // The parent waits for that, or for the end.
-    ASSERT_NO_FATAL_FAILURE(send_frames(*port, 500));
-    tell_parent();
-    port->stop();
-    EXPECT_THAT(port->remarks(), IsEmpty());
+    send_to_parent(0, 500, kSegment, tell_parent);
 }
 
 TEST(MemifPeer, DISABLED_Listens) {

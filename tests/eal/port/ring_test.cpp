@@ -160,7 +160,7 @@ TEST(RingPort, WrongRequestsAreRefusedWithTheReason) {
 TEST(RingPort, ADriverNobodyKnowsIsRefusedWithTheOnesThereAre) {
     const auto text = error_of([] { open_port(request("net_rang0")); });
     EXPECT_THAT(text, HasSubstr("no driver for the device \"net_rang0\""));
-    EXPECT_THAT(text, HasSubstr("net_ring, net_pcap, net_null, net_memif, net_af_packet"));
+    EXPECT_THAT(text, HasSubstr("net_ring, net_pcap, net_null, net_kernel, net_memif, net_af_packet"));
 }
 
 TEST(RingPort, AReasonThatOnlyEalsLogTellsIsPartOfTheError) {

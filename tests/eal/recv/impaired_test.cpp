@@ -91,11 +91,11 @@ LaneConfig patient(std::size_t heaps) {
     return c;
 }
 
-constexpr std::size_t kHeaps = 60;
+constexpr std::size_t kImpairedHeaps = 60;
 
 std::vector<MadeHeap> heaps() {
     std::vector<MadeHeap> all;
-    for (std::uint64_t cnt = 1; cnt <= kHeaps; cnt++)
+    for (std::uint64_t cnt = 1; cnt <= kImpairedHeaps; cnt++)
         all.push_back({cnt, 300 + cnt * 97 % 3000, 400, {}});
     return all;
 }
@@ -118,7 +118,7 @@ std::optional<Judged> judge_frame(const Bytes& bytes) {
 
 /// Checks, one by one, that packets from the network are in the counters that their heaps' history requires.
 void expect_each_counted(const Impairments& impairments) {
-    OneStream rig(patient(kHeaps));
+    OneStream rig(patient(kImpairedHeaps));
     Network network(rig.pool, impairments);
     const std::vector<MadeHeap> made = heaps();
     const std::vector<Bytes> sent = frames_of(made);

@@ -362,6 +362,15 @@ TEST(PacketOutcomes, AreEachReachedByAPacketOfTheirKind) {
     }
     {
         LaneConfig config = lane_config("s0", one_group());
+        config.window.control_heaps = true;
+        OneStream rig(config);
+        rig.give(frame(stop_datagram(9)));
+        EXPECT_EQ(rig.count(placed), 1U) << "the stream wants such heaps";
+        EXPECT_EQ(rig.ended(HeapEnd::complete), 1U);
+        EXPECT_EQ(rig.lane().stops_seen[0], 1U);
+    }
+    {
+        LaneConfig config = lane_config("s0", one_group());
         config.window.stop_on_stop_item = true;
         OneStream rig(config);
         rig.give(frame(stop_datagram(9)));

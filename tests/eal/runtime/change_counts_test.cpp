@@ -114,9 +114,9 @@ TEST(ChangeCounts, AStreamMadeAnewUnderItsNameCountsFromItsOwnBeginning) {
 }
 
 /// Consumes so slowly that a queue of four places is always full, until it is told to hurry.
-class SlowSink : public Sink {
+class SinkSlowOnDemand : public Sink {
   public:
-    explicit SlowSink(const std::atomic<bool>& slow) : slow_(slow) {}
+    explicit SinkSlowOnDemand(const std::atomic<bool>& slow) : slow_(slow) {}
     void consume(const heap::HeapHandle&) override {
         if (slow_)
             std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -135,7 +135,9 @@ TEST(ChangeCounts, WhatWasFoundOfAShortQueueIsOverOnceTheQueueIsLong) {
     plan.sends[0].rate = 20e6;
     std::atomic<bool> slow{true};
     EngineHooks hooks;
-    hooks.make_sink = [&](const SinkPlan&, const std::string&) { return std::make_unique<SlowSink>(slow); };
+    hooks.make_sink = [&](const SinkPlan&, const std::string&) {
+        return std::make_unique<SinkSlowOnDemand>(slow);
+    };
     // The first heap may have begun before anybody listened.
     const auto too_slow = [](const stats::Snapshot& s) {
         std::vector<stats::Finding> found = stats::findings_of(s);

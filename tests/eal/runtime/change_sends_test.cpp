@@ -124,6 +124,38 @@ TEST(ChangeSends, ASenderComesToAPortThatOnlyReceivedSoFar) {
     expect_nothing_lost(e.last.streams[0]);
 }
 
+TEST(ChangeSends, APatternGoesOnInTimeAfterEachStop) {
+    Plan plan = live_plan(1);
+    SendPlan& p1 = plan.sends[0];
+    p1.pattern = HeapPattern::p1;
+    p1.senders = 4;
+    p1.heap_size = 5120;
+    p1.max_packet_size = 5192;
+    p1.address_bits = 48;
+    p1.max_heaps = 8;
+    plan.receives[0].max_live = 8;
+    Script script;
+    std::uint64_t heaps = 0;
+    // Each stop finds four heaps that are made and wait for the sender, which has memory for nine.
+    for (std::uint64_t stop = 1; stop <= 5; stop++) {
+        script.wait([&](const stats::Snapshot& s) { return s.sends[0].counters.heaps > heaps + 20; });
+        script.change([](Plan& p) { p.sends[0].rate = 50 * 5192; });
+        script.change([](Plan& p) { p.sends[0].enabled = false; });
+        script.wait([stop](const stats::Snapshot& s) { return s.sends[0].control_heaps == stop; });
+        script.add([&](Engine&, const stats::Snapshot& s) { heaps = s.sends[0].counters.heaps; });
+        script.change([](Plan& p) {
+            p.sends[0].enabled = true;
+            p.sends[0].rate = 0;
+        });
+    }
+    const Ended e = script.run(plan);
+    EXPECT_THAT(e.problems, IsEmpty());
+    const stats::StreamSnapshot& s = e.last.streams[0];
+    expect_nothing_lost(s);
+    EXPECT_GT(s.heaps_verified, 100U);
+    EXPECT_EQ(s.heaps_wrong, 0U);
+}
+
 /// Refuses to start.
 class Reluctant final : public HeapSource {
   public:

@@ -38,7 +38,7 @@ EngineHooks slow(std::chrono::milliseconds time, int heaps) {
     return s;
 }
 
-void expect_nothing_lost(const Ended& e) {
+void expect_all_delivered(const Ended& e) {
     EXPECT_THAT(e.problems, IsEmpty());
     EXPECT_THAT(e.remarks, IsEmpty());
     EXPECT_EQ(e.sent().counters.aborted, 0U);
@@ -58,7 +58,7 @@ TEST(End, WaitsForASenderThatWaitsForItsTime) {
     const Ended e = run(plan, hooks);
     EXPECT_EQ(e.reason, Reason::duration);
     EXPECT_GT(e.sent().counters.heaps, 3U);
-    expect_nothing_lost(e);
+    expect_all_delivered(e);
 }
 
 TEST(End, FinishesTheHeapThatWasBegunWhereThereIsNoTimeForOthers) {
@@ -110,7 +110,7 @@ TEST(End, WaitsForAConsumerThatHoldsUpASender) {
     hooks.longest_finish = 100ms;
     const Ended e = run(plan, hooks);
     EXPECT_EQ(e.reason, Reason::duration);
-    expect_nothing_lost(e);
+    expect_all_delivered(e);
 }
 
 /// Fills the ring while the consumer is busy. The stream blocks, although its plan does not ask for that.
@@ -122,7 +122,7 @@ TEST(End, WaitsForAConsumerThatHoldsUpPackets) {
     plan.end.duration = 0.1;
     const Ended e = run(plan, slow(500ms, 3));
     EXPECT_EQ(e.sent().counters.heaps, 40U);
-    expect_nothing_lost(e);
+    expect_all_delivered(e);
 }
 
 TEST(End, WaitsForAConsumerThatNeedsLongForAHeap) {
@@ -131,7 +131,7 @@ TEST(End, WaitsForAConsumerThatNeedsLongForAHeap) {
     plan.end.duration = 0.1;
     const Ended e = run(plan, slow(2500ms, 1));
     EXPECT_EQ(e.sent().counters.heaps, 6U);
-    expect_nothing_lost(e);
+    expect_all_delivered(e);
 }
 
 TEST(End, NamesTheStreamWhoseConsumerIsStuck) {

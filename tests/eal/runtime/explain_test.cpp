@@ -124,7 +124,7 @@ TEST(Explain, ClearBeginsAnewAndTheTotalsStay) {
 }
 
 /// Consumes so slowly that a ring of two places is always full.
-class SlowSink : public Sink {
+class SinkThatWaits : public Sink {
   public:
     void consume(const heap::HeapHandle&) override {
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -136,7 +136,7 @@ TEST(Explain, ASlowConsumerIsNamedWithItsQueue) {
     plan.receives[0].on_full = OnFullSetting::drop_newest;
     plan.receives[0].queue_depth = 2;
     EngineHooks hooks;
-    hooks.make_sink = [](const SinkPlan&, const std::string&) { return std::make_unique<SlowSink>(); };
+    hooks.make_sink = [](const SinkPlan&, const std::string&) { return std::make_unique<SinkThatWaits>(); };
     const Ended e = run(plan, layout_of(plan), -1, {}, hooks);
     ASSERT_GT(e.stream().heaps_dropped_full, 0U);
     const auto found = stats::diagnose(e.last);

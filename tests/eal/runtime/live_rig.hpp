@@ -12,16 +12,6 @@
 /// Changes a run while packets come, over a ring, which loses nothing by itself.
 namespace spead::runtime::test {
 
-inline Layout layout_on_cpus(const Plan& plan) {
-    const EalOptions options = EalOptions::parse({"--lcores=eal_main's"});
-    Layout layout = lay_out(plan, options, drivers::table());
-    unsigned lcore = 1;
-    for (WorkerLayout& w : layout.workers)
-        w.lcore = lcore++;
-    layout.shares_cpus = true;
-    return layout;
-}
-
 /// Makes streams s0, s1... of one group each on lcore 5. A sender to all of them and to `more` groups is on
 /// lcore 6, which has room for streams, too.
 inline Plan live_plan(std::size_t streams, unsigned more = 0) {

@@ -17,18 +17,6 @@ using testing::IsEmpty;
 using testing::Not;
 using Reason = Engine::Reason;
 
-/// Lays out a plan on the lcores of this process. The receivers are on two CPU numbers of their own, and the
-/// sender shares the second.
-Layout layout_on_cpus(const Plan& plan, std::span<const port::Driver* const> drivers = drivers::table()) {
-    const EalOptions options = EalOptions::parse({"--lcores=eal_main's"});
-    Layout layout = lay_out(plan, options, drivers);
-    unsigned lcore = 1;
-    for (WorkerLayout& w : layout.workers)
-        w.lcore = lcore++;
-    layout.shares_cpus = true;
-    return layout;
-}
-
 Plan on_two_lcores(std::int64_t heaps, const std::string& endpoints = "239.1.2.3:7148") {
     Plan plan = loopback(heaps, endpoints);
     plan.receives[0].lcores = {5, 6};
@@ -36,7 +24,7 @@ Plan on_two_lcores(std::int64_t heaps, const std::string& endpoints = "239.1.2.3
     return plan;
 }
 
-void expect_all(const Ended& e, std::uint64_t heaps, std::uint64_t endpoints) {
+void expect_all_of_one(const Ended& e, std::uint64_t heaps, std::uint64_t endpoints) {
     EXPECT_THAT(e.problems, IsEmpty());
     EXPECT_EQ(e.complete(), heaps);
     EXPECT_EQ(e.stream().heaps_verified, heaps);
@@ -52,7 +40,7 @@ TEST(TwoLcores, ShareTheHeapsOfAQueueAndLoseNothing) {
     ASSERT_EQ(layout.workers.size(), 2U);
     const Ended e = run(plan, layout);
     EXPECT_EQ(e.reason, Reason::sent);
-    expect_all(e, 300, 1);
+    expect_all_of_one(e, 300, 1);
 }
 
 TEST(TwoLcores, EndWhenEveryEndpointHasStoppedOnWhicheverLcore) {
@@ -125,7 +113,7 @@ TEST(Card, IsTreatedInTheOrderThatItInsistsOn) {
     const port::DeviceCallsInstead instead(card);
     Plan plan = loopback(40, "239.1.2.3+1:7148");
     const Ended e = run(plan, layout_on_cpus(plan, port::test::card_table()));
-    expect_all(e, 40, 2);
+    expect_all_of_one(e, 40, 2);
     EXPECT_THAT(card.calls,
                 ElementsAre("isolate", "configure 1 1", "register", "map", "start", "create 1", "create 2",
                             "destroy 2", "destroy 1", "stop", "unmap", "unregister", "close"));
@@ -175,7 +163,7 @@ TEST(Card, IsNotAskedToMapWhatIsCopied) {
     Plan plan = loopback(20);
     plan.sends[0].zero_copy = ZeroCopySetting::never;
     const Ended e = run(plan, layout_on_cpus(plan, port::test::card_table()));
-    expect_all(e, 20, 1);
+    expect_all_of_one(e, 20, 1);
     EXPECT_THAT(card.calls, Not(Contains("map")));
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <sys/eventfd.h>
 #include <thread>
@@ -71,7 +72,20 @@ inline Layout layout_of(const Plan& plan) {
     return layout;
 }
 
-/// Does the same, but with an lcore of their own for the senders.
+/// Lays out a plan on the lcores of this process. The plan's CPU numbers are kept apart, each on an lcore of
+/// its own.
+inline Layout layout_on_cpus(const Plan& plan,
+                             std::span<const port::Driver* const> drivers = drivers::table()) {
+    const EalOptions options = EalOptions::parse({"--lcores=eal_main's"});
+    Layout layout = lay_out(plan, options, drivers);
+    unsigned lcore = 1;
+    for (WorkerLayout& w : layout.workers)
+        w.lcore = lcore++;
+    layout.shares_cpus = true;
+    return layout;
+}
+
+/// Does as layout_of() does, but with an lcore of their own for the senders.
 inline Layout layout_on_two_lcores(const Plan& plan) {
     Layout layout = layout_of(plan);
     EXPECT_EQ(layout.workers.size(), 1U);

@@ -252,5 +252,18 @@ TEST(Users, LearnOfAStopItemAndOfTheEndOfTheirSource) {
     engine.stop();
 }
 
+TEST(Users, WhoseHeapsKeepBuffersMakeThePoolsLarger) {
+    Plan plan = loopback(1);
+    plan.ports[0].device = "net_null0";
+    for_user(plan.receives[0]);
+    const std::uint32_t before = layout_of(plan).ports[0].device.rx.mbufs;
+    plan.receives[0].lend = 500;
+    plan.receives[0].lcores = {0, 1};
+    const Layout layout = layout_of(plan);
+    EXPECT_GE(layout.ports[0].device.rx.mbufs, before + 1000);
+    EXPECT_EQ(layout.ports[0].request.lent_mbufs, 1000U);
+    EXPECT_GE(layout.ports[0].device.rx.pool_bytes, std::size_t{1000} * layout.ports[0].device.rx.data_room);
+}
+
 }  // namespace
 }  // namespace spead::runtime::test

@@ -11,21 +11,8 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 
-constexpr std::uint64_t kTimeout = 1'000'000;
-/// Holds the test's time of submissions and polls.
-std::uint64_t clock_now = 0;
-
-class GroupTest : public SenderTest {
+class GroupTest : public LimitedPortTest {
   protected:
-    GroupTest() {
-        config.clock = [] { return clock_now; };
-        clock_now = now;
-        queue.accept = [this](std::uint16_t n) {
-            const std::uint16_t take = std::min(n, takes);
-            takes = static_cast<std::uint16_t>(takes - take);
-            return take;
-        };
-    }
     void poll_at(std::uint64_t time) {
         sender().poll(clock_now = now = time);
         take_completions();
@@ -59,8 +46,6 @@ class GroupTest : public SenderTest {
         }
         EXPECT_EQ(queue.frames.size(), packets) << "packets of no heap";
     }
-
-    std::uint16_t takes = 0;  ///< packets that the port still takes
 };
 
 /// Stops a port under a slow sender, and ends the run: heaps are cut that no group has had.

@@ -28,6 +28,11 @@ namespace spead::send::test {
 
 using spead::test::error_of;
 
+constexpr auto kSent = SendStatus::sent;
+constexpr std::uint64_t kTimeout = 1'000'000;
+/// Holds the time of senders whose clock returns it.
+inline std::uint64_t clock_now = 0;
+
 /// Copies a frame as it came out of the sender.
 struct Frame {
     Bytes bytes;
@@ -128,7 +133,8 @@ class Memory {
         return std::span<const std::byte>(bytes_).subspan(at, length);
     }
     memory::Region region(bool cpu_accessible = true) {
-        return {bytes_.data(), bytes_.size(), cpu_accessible, -1};
+        return {bytes_.data(), bytes_.size(),
+                cpu_accessible ? memory::MemoryKind::host : memory::MemoryKind::device};
     }
 
   private:
@@ -233,6 +239,22 @@ class SenderTest : public testing::Test {
 
   private:
     std::unique_ptr<Sender> sender_;
+};
+
+/// Has the test's clock, and a port that takes as many packets as the test says.
+class LimitedPortTest : public SenderTest {
+  protected:
+    LimitedPortTest() {
+        config.clock = [] { return clock_now; };
+        clock_now = now;
+        queue.accept = [this](std::uint16_t n) {
+            const std::uint16_t take = std::min(n, takes);
+            takes = static_cast<std::uint16_t>(takes - take);
+            return take;
+        };
+    }
+
+    std::uint16_t takes = 0;  ///< packets that the port still takes
 };
 
 inline std::uint64_t cnt_of(const Bytes& payload) {

@@ -12,8 +12,6 @@ namespace {
 
 using testing::Each;
 
-constexpr auto kSent = SendStatus::sent;
-
 TEST_F(SenderTest, KeepsWhatTheDriverDoesNotTakeAndSendsItLaterInOrder) {
     std::uint64_t call = 0;
     queue.accept = [&](std::uint16_t n) {

@@ -14,8 +14,6 @@ using testing::AllOf;
 using testing::Each;
 using testing::HasSubstr;
 
-constexpr auto kSent = SendStatus::sent;
-
 TEST_F(SenderTest, SendsThePacketsOfTheHeapInValidHeaders) {
     OutgoingHeap& h = heap(10'000);
     h.add_immediate(0x1700, 5);

@@ -11,22 +11,9 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr std::uint64_t kTimeout = 1'000'000;
-/// Holds the test's time of submissions and polls.
-std::uint64_t clock_now = 0;
-
-class TimeoutTest : public SenderTest {
+class TimeoutTest : public LimitedPortTest {
   protected:
-    TimeoutTest() {
-        config.timeout_ticks = kTimeout;
-        config.clock = [] { return clock_now; };
-        clock_now = 1;
-        queue.accept = [this](std::uint16_t n) {
-            const std::uint16_t take = std::min(n, takes);
-            takes = static_cast<std::uint16_t>(takes - take);
-            return take;
-        };
-    }
+    TimeoutTest() { config.timeout_ticks = kTimeout; }
     void poll_at(std::uint64_t time) { sender().poll(clock_now = now = time); }
     void submit(OutgoingHeap& h, bool control = false) {
         Submission s{&h};
@@ -38,8 +25,6 @@ class TimeoutTest : public SenderTest {
         take_completions();
         return statuses();
     }
-
-    std::uint16_t takes = 0;  ///< packets that the port still takes
 };
 
 TEST_F(TimeoutTest, AHeapThatThePortDoesNotTakeIsGivenUpInTime) {

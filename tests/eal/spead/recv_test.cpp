@@ -342,6 +342,128 @@ TEST(RecvStream, EndsWithItsFile) {
     expect_sums(stream.stats());
 }
 
+/// Writes heaps of jumbo packets; returns the device that receives them.
+std::string file_of_large_heaps(const spead::test::ScratchDirectory& directory, std::uint64_t heaps) {
+    const std::string path = directory.file("large.pcap");
+    spead::test::PcapWriter writer(path);
+    for (std::uint64_t cnt = 1; cnt <= heaps; cnt++)
+        for (const auto& frame : recv::test::MadeHeap{.cnt = cnt, .length = 40'000, .packet = 8000}.frames())
+            writer.record(frame);
+    return "net_pcap0,rx_pcap=" + path;
+}
+
+void expect_segments(const Heap& heap, std::size_t packets) {
+    const recv::test::MadeHeap made{.cnt = heap.cnt(), .length = 40'000, .packet = 8000};
+    ASSERT_TRUE(heap.complete());
+    const std::vector<Heap::Segment> segments = heap.segments();
+    ASSERT_EQ(segments.size(), packets);
+    std::uint64_t at = 0;
+    for (const Heap::Segment& s : segments) {
+        ASSERT_EQ(s.offset, at);
+        for (std::size_t i = 0; i < s.bytes.size(); i++)
+            ASSERT_EQ(std::to_integer<std::uint8_t>(s.bytes[i]), made.byte(at + i)) << "heap " << heap.cnt();
+        at += s.bytes.size();
+    }
+    ASSERT_EQ(at, heap.length());
+}
+
+TEST(RecvStream, LendsPacketsThatOutliveStreamPortAndProcess) {
+    const spead::test::ScratchDirectory directory;
+    std::vector<Heap> held;
+    {
+        Process process(config());
+        RecvConfig c = ring_config();
+        c.interface = file_of_large_heaps(directory, 60);
+        c.lend = 100;
+        RecvStream stream(process, c);
+        while (held.size() < 30)
+            held.push_back(std::move(*stream.get()));
+        // The rest of the file finds no buffer to keep.
+        std::uint64_t copied = 0;
+        while (std::optional<Heap> heap = stream.get()) {
+            copied++;
+            expect_segments(*heap, 1);
+        }
+        EXPECT_EQ(copied, 30U);
+        const RecvStats s = stream.stats();
+        expect_sums(s);
+        EXPECT_EQ(s.heaps, 60U);
+        EXPECT_EQ(s.heaps_lend_full, 40U);
+        EXPECT_EQ(s.packets_placed, 300U) << "no packet is lost for it";
+
+        // The port is closed with its stream.
+        std::optional<RecvStream> moved(std::move(stream));
+        moved.reset();
+        for (std::size_t i = 0; i < held.size(); i++)
+            expect_segments(held[i], i < 20 ? 5 : 1);
+        held.erase(held.begin() + 10, held.end());
+    }
+    for (const Heap& heap : held)
+        expect_segments(heap, 5);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 2; t++)
+        threads.emplace_back([&held, t] {
+            for (std::size_t i = static_cast<std::size_t>(t); i < held.size(); i += 2) {
+                const recv::test::MadeHeap made{.cnt = held[i].cnt(), .length = 40'000, .packet = 8000};
+                EXPECT_EQ(std::to_integer<std::uint8_t>(held[i].payload()[39'999]), made.byte(39'999));
+                held[i] = Heap();
+            }
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    // Another session has the memory again, with everything to lend.
+    const Process process(config());
+    RecvConfig c = ring_config();
+    c.interface = file_of_large_heaps(directory, 60);
+    c.lend = 300;
+    RecvStream stream(process, c);
+    for (const Heap& heap : stream)
+        expect_segments(heap, 5);
+    EXPECT_EQ(stream.stats().heaps, 60U);
+    EXPECT_EQ(stream.stats().heaps_lend_full, 0U);
+}
+
+/// Finds a fault of shares that are made once: a change makes new lanes before the former ones give theirs
+/// back.
+TEST(RecvStream, LendsAgainAfterAChange) {
+    const spead::test::ScratchDirectory directory;
+    const Process process(config());
+    const std::string socket = ",socket=" + directory.file("memif") + ",role=";
+    RecvConfig c = ring_config();
+    c.interface = "net_memif0" + socket + "server";
+    c.lend = 600;
+    std::optional<RecvStream> stream(std::in_place, process, c);
+    const TestSender sender({}, "net_memif1" + socket + "client");
+    // Takes heaps until one is lent; not for ever.
+    const auto take_lent = [&stream] {
+        const auto until = std::chrono::steady_clock::now() + 20s;
+        for (;;) {
+            std::optional<Heap> heap = stream->get_for(10s);
+            const bool lent = heap && heap->complete() && heap->segments().size() > 1;
+            if (lent || !heap || std::chrono::steady_clock::now() > until) {
+                EXPECT_TRUE(lent);
+                return heap ? std::move(*heap) : Heap();
+            }
+        }
+    };
+    std::vector<Heap> held;
+    held.push_back(take_lent());
+    for (std::size_t round = 1; round < 4; round++) {
+        stream->move_to({cpu_of(round)});
+        // The first ones are still in the queue of the former lane.
+        for (std::uint32_t i = 0; i < 2 * c.queue_depth; i++)
+            ASSERT_TRUE(stream->get_for(10s));
+        held.push_back(take_lent());
+    }
+    // The port is closed with its stream, and opened with another pool for the next.
+    stream.reset();
+    stream.emplace(process, c);
+    held.push_back(take_lent());
+    for (const Heap& heap : held)
+        EXPECT_TRUE(heap && heap.complete() && heap.segments().size() > 1);
+    expect_right(held);
+}
+
 /// Starts and ends streams on several threads, as a program with many parts does.
 TEST(RecvStream, ComeAndGoOnSeveralThreads) {
     const Process process(config());

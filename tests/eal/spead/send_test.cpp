@@ -14,6 +14,7 @@
 
 #include "spead/recv.hpp"
 #include "tests/eal/spead/send_rig.hpp"
+#include "tests/support/readable.hpp"
 
 namespace spead::test {
 namespace {
@@ -131,24 +132,20 @@ TEST_F(SendTest, CompletionsComeAsFuturesAndToFunctions) {
 TEST_F(SendTest, TheDescriptorBecomesReadableWithACompletion) {
     SendStream stream(process, to_nowhere(kHours));
     const int fd = stream.fd();
-    const auto readable = [fd](int patience_ms) {
-        pollfd p{fd, POLLIN, 0};
-        return ::poll(&p, 1, patience_ms) == 1;
-    };
     EXPECT_EQ(stream.poll(), 0U);
-    EXPECT_FALSE(readable(0));
+    EXPECT_FALSE(is_readable(fd));
     const std::vector<std::byte> payload(kLong);
     SendHeap heap;
     heap.add(0x1000, std::span(payload));
     stream.set_rate(kHours);
     stream.send(heap);
     EXPECT_EQ(stream.poll(), 0U);
-    EXPECT_FALSE(readable(0));
+    EXPECT_FALSE(is_readable(fd));
     // From here on it may be readable early, for a completion that was taken before the lcore announced it.
     const auto wait = [&] {
         std::size_t taken = 0;
         while ((taken = stream.poll()) == 0)
-            ASSERT_TRUE(readable(10'000));
+            ASSERT_TRUE(is_readable(fd, 10'000));
         EXPECT_EQ(taken, 1U);
     };
     stream.set_rate(0);

@@ -39,13 +39,15 @@ TEST(CommandLine, EachCommandIsKnown) {
     EXPECT_EQ(parsed("send --port p 239.1.2.3:7148").name, "send");
     EXPECT_EQ(parsed("loopback").name, "loopback");
     EXPECT_EQ(parsed("bench assemble").name, "bench assemble");
+    EXPECT_EQ(parsed("bench chunks").name, "bench chunks");
     EXPECT_EQ(parsed("bench transmit").name, "bench transmit");
 }
 
 TEST(CommandLine, CommonOptionsWorkWithEveryCommand) {
-    for (const char* command : {"recv --port p 239.1.2.3:7148", "send --port p 239.1.2.3:7148", "loopback",
-                                "capture --port p 239.1.2.3:7148 a.pcap", "replay --port p a.pcap",
-                                "bench assemble", "bench transmit", "bench link", "bench latency"}) {
+    for (const char* command :
+         {"recv --port p 239.1.2.3:7148", "send --port p 239.1.2.3:7148", "loopback",
+          "capture --port p 239.1.2.3:7148 a.pcap", "replay --port p a.pcap", "bench assemble",
+          "bench chunks", "bench transmit", "bench link", "bench latency"}) {
         SCOPED_TRACE(command);
         const CommandLine without = parsed(command);
         EXPECT_FALSE(without.invocation.common.quiet);
@@ -87,7 +89,7 @@ TEST(CommandLine, HelpOfACommandShowsItsOptionsWithUnitsAndDefaults) {
 
 TEST(CommandLine, EveryOptionOfTheHelpStandsInALineOfBearableLength) {
     for (const char* command : {"recv", "send", "loopback", "capture", "replay", "run", "bench assemble",
-                                "bench transmit", "bench link", "bench latency"}) {
+                                "bench chunks", "bench transmit", "bench link", "bench latency"}) {
         std::istringstream text(parsed(std::string(command) + " --help").text);
         for (std::string row; std::getline(text, row);)
             EXPECT_LE(row.size(), 120u) << row;
@@ -112,8 +114,8 @@ TEST(CommandLine, NoCommandOrAnotherIsAnsweredWithTheCommands) {
                 "recv, send, loopback, capture, replay, run, info, check, selftest, top, attach or bench"});
     expect_refused("frobnicate", {"`frobnicate` is not a command; give recv"});
     expect_refused("--quiet recv", {"--quiet", "command comes first"});
-    expect_refused("bench", {"bench assemble, transmit, link or latency"});
-    expect_refused("bench --quiet", {"bench --quiet", "assemble, transmit, link or latency"});
+    expect_refused("bench", {"bench assemble, chunks, transmit, link or latency"});
+    expect_refused("bench --quiet", {"bench --quiet", "assemble, chunks, transmit, link or latency"});
     expect_refused("bench assemblr", {"`bench assemblr`", "did you mean `assemble`"});
 }
 

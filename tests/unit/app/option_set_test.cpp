@@ -91,6 +91,7 @@ TEST_F(OptionSetTest, EveryKeyWithAnOptionTakesItsDefaultAndRefusesNothing) {
             SCOPED_TRACE(key.option);
             runtime::Plan plan;
             plan.receives.emplace_back().capture.emplace();
+            plan.receives.back().chunk.emplace();
             plan.sends.emplace_back();
             const runtime::Plan before = plan;
             config::for_each_part(plan, section, [&](const std::string&, config::Part part) {

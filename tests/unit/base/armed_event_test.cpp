@@ -2,40 +2,36 @@
 #include "base/armed_event.hpp"
 
 #include <atomic>
-#include <poll.h>
 #include <thread>
 
 #include <gtest/gtest.h>
 
+#include "tests/support/readable.hpp"
+
 namespace spead {
 namespace {
-
-bool readable(const ArmedEvent& event, int patience_ms = 0) {
-    pollfd p{event.fd(), POLLIN, 0};
-    return ::poll(&p, 1, patience_ms) == 1;
-}
 
 TEST(ArmedEvent, AnnouncesOnlyWhileItIsArmed) {
     ArmedEvent event("test");
     event.announce();
-    EXPECT_FALSE(readable(event));
+    EXPECT_FALSE(test::is_readable(event.fd()));
     event.arm();
-    EXPECT_FALSE(readable(event));
+    EXPECT_FALSE(test::is_readable(event.fd()));
     event.announce();
-    EXPECT_TRUE(readable(event));
+    EXPECT_TRUE(test::is_readable(event.fd()));
     event.announce();
     event.clear();
-    EXPECT_FALSE(readable(event)) << "one announcement disarms it";
+    EXPECT_FALSE(test::is_readable(event.fd())) << "one announcement disarms it";
     event.announce();
-    EXPECT_FALSE(readable(event));
+    EXPECT_FALSE(test::is_readable(event.fd()));
     event.arm();
     event.withdraw();
     event.announce();
-    EXPECT_FALSE(readable(event));
+    EXPECT_FALSE(test::is_readable(event.fd()));
     event.wake();
-    EXPECT_TRUE(readable(event));
+    EXPECT_TRUE(test::is_readable(event.fd()));
     event.clear();
-    EXPECT_FALSE(readable(event));
+    EXPECT_FALSE(test::is_readable(event.fd()));
 }
 
 TEST(ArmedEvent, NoAnnouncementIsMissed) {
@@ -55,7 +51,7 @@ TEST(ArmedEvent, NoAnnouncementIsMissed) {
         event.arm();
         const int now = published.load(std::memory_order_relaxed);
         // A missed one would end the test here.
-        const bool awake = now != seen || readable(event, 10'000);
+        const bool awake = now != seen || test::is_readable(event.fd(), 10'000);
         event.clear();
         if (!awake) {
             ADD_FAILURE() << "round " << seen;

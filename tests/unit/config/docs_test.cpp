@@ -192,7 +192,7 @@ std::string wrong_key(const std::string& span) {
     static const std::regex kAssigned(R"(([a-z_]+(?:\.[a-z_]+)?) = .+)");
     if (std::regex_match(span, found, kAssigned))
         return is_key_or_choice(found[1]) || found[1] == "version" || kForeign.contains(found[1]) ? "" : span;
-    static const std::regex kBelow(R"((?:heaps|sink|capture)\.([a-z_]+))");
+    static const std::regex kBelow(R"((?:heaps|chunk|sink|capture)\.([a-z_]+))");
     if (std::regex_match(span, found, kBelow))
         return is_key_or_choice(span) || quoted_words().contains(found[1]) || found[1] == "jsonl" ? "" : span;
     return {};

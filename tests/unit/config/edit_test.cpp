@@ -111,6 +111,14 @@ TEST_F(EditTest, ASenderHasRatesAndTtl) {
     EXPECT_TRUE(unicast.sends[0].dst_mac.has_value());
 }
 
+TEST_F(EditTest, ASenderOfAPatternHasItsSizesUnlessTheyAreGiven) {
+    const Plan after = add_send(plan(), "e", "p0", "239.7.0.0:7148",
+                                {{"heap_size", "16KiB"}, {"pattern", "p3"}, {"senders", "4"}});
+    EXPECT_EQ(after.sends[1].heap_size, 16384u);
+    EXPECT_EQ(after.sends[1].max_packet_size, 8264u);
+    EXPECT_EQ(set_send(after, "e", {{"heap_size", "default"}}).sends[1].heap_size, 65536u);
+}
+
 TEST_F(EditTest, StreamsAreDeleted) {
     const Plan after = delete_stream(plan(), "a");
     ASSERT_EQ(after.receives.size(), 1u);
@@ -236,6 +244,26 @@ TEST_F(EditTest, AValueOfTheWrongTypeIsNamedWithWhatFits) {
             static_cast<void>(set_stream(before, "a", {{"heaps.queue_depth", "lots"}}));
         }),
         AllOf(HasSubstr("`queue_depth` is a string, \"lots\"; give a whole number, "), HasSubstr(" to ")));
+}
+
+TEST_F(EditTest, AStreamGetsChunksAndLosesThemAgain) {
+    const Plan before = plan();
+    const Plan with = set_stream(
+        before, "b", {{"chunk.placement", "heap 64; time: item 0x1600 / 4096 [8]"}, {"chunk.chunks", "5"}});
+    ASSERT_TRUE(with.receives[1].chunk);
+    EXPECT_EQ(with.receives[1].chunk->chunks, 5u);
+    EXPECT_EQ(set_stream(with, "b", {{"chunk.placement", "default"}}), before)
+        << "without its placement, no other key of the table means anything";
+    for (const char* const value : {"6", "8"})
+        EXPECT_THAT(
+            refusal([&] {
+                static_cast<void>(
+                    set_stream(with, "b", {{"chunk.chunks", value}, {"chunk.placement", "default"}}));
+            }),
+            HasSubstr(std::string("removes all keys of `chunk`, and `chunk.chunks ") + value + "` sets one"));
+    EXPECT_EQ(set_stream(with, "b", {{"chunk.placement", "default"}, {"chunk.chunks", "default"}}), before);
+    EXPECT_THAT(refusal([&] { set_stream(before, "b", {{"chunk.chunks", "5"}}); }), HasSubstr("placement"));
+    EXPECT_THAT(refusal([&] { set_stream(with, "b", {{"chunk.chunks", "2"}}); }), HasSubstr("= 3 chunks"));
 }
 
 }  // namespace

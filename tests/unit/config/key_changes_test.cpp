@@ -18,6 +18,7 @@ using runtime::Plan;
 Plan running_plan() {
     Plan plan = test::valid_plan();
     plan.receives[0].capture.emplace().files = {"s0.pcap"};
+    plan.receives[0].chunk.emplace().placement = "heap 64; time: item 0x1600 / 1 [8]";
     return plan;
 }
 

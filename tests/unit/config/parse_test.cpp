@@ -69,6 +69,40 @@ only = true
                        {"files"});
 }
 
+TEST(ParseText, AStreamHasChunksIfItHasTheirTable) {
+    EXPECT_EQ(parse_text(kMinimal, "a.toml").receives[0].chunk, std::nullopt);
+    const Plan plan = parse_text(std::string(kMinimal) + R"([receive.chunk]
+placement = "heap 64; time: item 0x1600 / 4096 [8]"
+way = "direct"
+chunks = 12
+window = 3
+eviction = "lossless"
+timeout = "2s"
+patience = "off"
+max_jump = 0
+memory = "huge"
+)",
+                                 "a.toml");
+    const runtime::ChunkPlan& c = plan.receives[0].chunk.value();
+    EXPECT_EQ(c.placement, "heap 64; time: item 0x1600 / 4096 [8]");
+    EXPECT_EQ(c.way, chunk::Way::direct);
+    EXPECT_EQ(c.parsed().way, chunk::Way::direct);
+    EXPECT_EQ(c.chunks, 12u);
+    EXPECT_EQ(c.window, 3u);
+    EXPECT_EQ(c.eviction, chunk::Eviction::lossless);
+    EXPECT_EQ(c.timeout, 2);
+    EXPECT_EQ(c.patience, 0);
+    EXPECT_EQ(c.max_jump, 0u);
+    EXPECT_EQ(c.jump(), 0u);
+    EXPECT_EQ(c.memory, runtime::ChunkMemory::huge);
+    EXPECT_EQ(parse_text(to_toml(plan), "again"), plan);
+    expect_usage_error([] { parse_text(std::string(kMinimal) + "[receive.chunk]\nchunks = 5\n", "a.toml"); },
+                       {"placement"});
+    expect_usage_error(
+        [] { parse_text(std::string(kMinimal) + "[receive.chunk]\nplacment = \"heap 64\"\n", "a.toml"); },
+        {"placment", "did you mean `placement`"});
+}
+
 TEST(ParseText, EveryKeyArrivesInThePlan) {
     const Plan plan = parse_text(R"(
 version = 1
@@ -113,9 +147,12 @@ buffer_size = "32MiB"
 substreams = 8
 in_order = true
 stop_on_stop_item = true
+control_heaps = true
 enabled = false
 filter = "heap % 2 == 1"
 held_buffers = 100
+lend = 4096
+copy = "streaming"
 silent_after = "2s"
 loss_threshold = 0.01
 expected_rate = "8Gbps"
@@ -201,8 +238,11 @@ enabled = false
     EXPECT_EQ(r.substreams, 8u);
     EXPECT_TRUE(r.in_order);
     EXPECT_TRUE(r.stop_on_stop_item);
+    EXPECT_TRUE(r.control_heaps);
     EXPECT_EQ(r.filter, "heap % 2 == 1");
     EXPECT_EQ(r.held_buffers, 100u);
+    EXPECT_EQ(r.lend, 4096u);
+    EXPECT_EQ(r.copy, memory::CopySetting::streaming);
     EXPECT_EQ(r.silent_after, 2);
     EXPECT_EQ(r.loss_threshold, 0.01);
     EXPECT_EQ(r.expected_rate, 1e9);

@@ -435,5 +435,48 @@ TEST(Validate, APlanNeedsAStream) {
                    {"no stream to receive", "[[receive]]", "[[send]]"});
 }
 
+TEST(Validate, ChunksHaveAPlacementAndEnoughBuffers) {
+    const auto with = [](auto change) {
+        return [change](Plan& p) {
+            p.receives[0].chunk.emplace().placement = "heap 64; time: item 0x1600 / 4096 [8]";
+            change(p.receives[0]);
+        };
+    };
+    using runtime::ReceivePlan;
+    expect_accepted(with([](ReceivePlan&) {}));
+    expect_accepted(with([](ReceivePlan& r) { r.max_bytes = std::uint64_t{1} << 30; }));
+    expect_refused(with([](ReceivePlan& r) { r.chunk->placement.clear(); }), "receive[0].chunk.placement",
+                   {"`s0` have no `placement`"});
+    expect_refused(with([](ReceivePlan& r) { r.chunk->placement = "heap"; }), "receive[0].chunk.placement",
+                   {});
+    expect_refused(with([](ReceivePlan& r) { r.chunk->chunks = r.chunk->window = 4; }),
+                   "receive[0].chunk.chunks",
+                   {"4 in the window + at least 1 with the consumer = 5", "--chunks"});
+    expect_refused(with([](ReceivePlan& r) { r.chunk->window = 257; }), "receive[0].chunk.window",
+                   {"1 to 256"});
+    expect_refused(with([](ReceivePlan& r) { r.on_full = runtime::OnFullSetting::drop_oldest; }),
+                   "receive[0].heaps.on_full", {"drop_newest or block"});
+    expect_refused(with([](ReceivePlan& r) {
+                       r.capture.emplace().files = {"a.pcap"};
+                       r.capture->only = true;
+                   }),
+                   "receive[0].capture.only", {"chunks"});
+}
+
+TEST(Validate, TheWayIsSaidOnceOrTheSameTwice) {
+    const auto with = [](const char* in_text, chunk::Way way) {
+        return [in_text, way](Plan& p) {
+            p.receives[0].chunk.emplace().placement =
+                std::string("heap 64; time: item 0x1600 / 4096 [8]") + in_text;
+            p.receives[0].chunk->way = way;
+        };
+    };
+    expect_accepted(with("", chunk::Way::tracked));
+    expect_accepted(with("; tracked", chunk::Way::automatic));
+    expect_accepted(with("; tracked", chunk::Way::tracked));
+    expect_refused(with("; direct", chunk::Way::tracked), "receive[0].chunk.way",
+                   {"`way` is tracked", "says `direct`", "leave one"});
+}
+
 }  // namespace
 }  // namespace spead::config

@@ -105,8 +105,9 @@ TEST(HeapHandle, ShowsItsPayloadAsOneSegment) {
     rig.give(Packet(1).whole(1000));
     const HeapHandle h = rig.pop();
     ASSERT_EQ(h.segments().size(), 1U);
-    EXPECT_EQ(h.segments()[0].data(), h.payload().data());
-    EXPECT_EQ(h.segments()[0].size(), 1000U);
+    EXPECT_EQ(h.segments()[0].offset, 0U);
+    EXPECT_EQ(h.segments()[0].bytes.data(), h.payload().data());
+    EXPECT_EQ(h.segments()[0].bytes.size(), 1000U);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(h.payload().data()) % memory::Arena::kAlignment, 0U);
 }
 
@@ -121,6 +122,13 @@ TEST(HeapHandle, ListsEveryHole) {
     for (const Range& r : h.missing())
         missing += r.end - r.begin;
     EXPECT_EQ(missing + h.received(), h.length());
+    std::vector<Range> came;
+    for (const Segment& s : h.segments()) {
+        EXPECT_EQ(s.bytes.data(), h.payload().data() + s.offset);
+        came.push_back(
+            {static_cast<std::uint32_t>(s.offset), static_cast<std::uint32_t>(s.offset + s.bytes.size())});
+    }
+    EXPECT_EQ(came, ranges({{10, 20}, {30, 50}, {70, 80}}));
 }
 
 TEST(HeapHandle, ListsOneHoleWhenNothingCame) {

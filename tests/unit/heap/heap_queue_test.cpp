@@ -5,7 +5,6 @@
 #include <array>
 #include <atomic>
 #include <memory>
-#include <poll.h>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "tests/support/readable.hpp"
 
 namespace spead::heap {
 namespace {
@@ -47,11 +47,6 @@ struct Queue {
 };
 
 using Keys = std::vector<std::uint64_t>;
-
-bool readable(const HeapQueue& q) {
-    pollfd p{q.event_fd(), POLLIN, 0};
-    return poll(&p, 1, 0) == 1;
-}
 
 TEST(HeapQueue, GivesHeapsInTheOrderTheyWerePushed) {
     Queue q(8, 8);
@@ -140,20 +135,20 @@ TEST(HeapQueue, RefusesSizesThatMakeNoQueue) {
 TEST(HeapQueueEvent, IsSilentUnlessArmed) {
     Queue q(4, 4);
     q.push(0, 1);
-    EXPECT_FALSE(readable(q.queue));
+    EXPECT_FALSE(spead::test::is_readable(q.queue.event_fd()));
     EXPECT_EQ(q.queue.try_pop().cnt(), 0U);
 }
 
 TEST(HeapQueueEvent, FiresOnceForAnArmedQueue) {
     Queue q(4, 4);
     ASSERT_TRUE(q.queue.arm());
-    EXPECT_FALSE(readable(q.queue));
+    EXPECT_FALSE(spead::test::is_readable(q.queue.event_fd()));
     q.push(0, 1);
-    EXPECT_TRUE(readable(q.queue));
+    EXPECT_TRUE(spead::test::is_readable(q.queue.event_fd()));
     q.queue.disarm();
-    EXPECT_FALSE(readable(q.queue));
+    EXPECT_FALSE(spead::test::is_readable(q.queue.event_fd()));
     q.push(1, 1);
-    EXPECT_FALSE(readable(q.queue)) << "not armed again";
+    EXPECT_FALSE(spead::test::is_readable(q.queue.event_fd())) << "not armed again";
     while (HeapHandle h = q.queue.try_pop()) {
     }
 }
@@ -163,7 +158,7 @@ TEST(HeapQueueEvent, DoesNotArmWhenHeapsAreThere) {
     q.push(0, 1);
     EXPECT_FALSE(q.queue.arm());
     q.push(1, 1);
-    EXPECT_FALSE(readable(q.queue));
+    EXPECT_FALSE(spead::test::is_readable(q.queue.event_fd()));
     while (HeapHandle h = q.queue.try_pop()) {
     }
 }
@@ -173,7 +168,7 @@ TEST(HeapQueueEvent, CanBeArmedAgainAndAgain) {
     for (int i = 0; i < 10; i++) {
         ASSERT_TRUE(q.queue.arm());
         ASSERT_EQ(q.push(0, 1), 1U);
-        ASSERT_TRUE(readable(q.queue));
+        ASSERT_TRUE(spead::test::is_readable(q.queue.event_fd()));
         q.queue.disarm();
         ASSERT_TRUE(q.queue.try_pop());
         ASSERT_EQ(q.reclaim().size(), 1U);
@@ -184,9 +179,9 @@ TEST(HeapQueueEvent, WithoutAHeapFiresWhenConsumersAreWoken) {
     Queue q(4, 4);
     ASSERT_TRUE(q.queue.arm());
     q.queue.wake_consumers();
-    EXPECT_TRUE(readable(q.queue));
+    EXPECT_TRUE(spead::test::is_readable(q.queue.event_fd()));
     q.queue.disarm();
-    EXPECT_FALSE(readable(q.queue));
+    EXPECT_FALSE(spead::test::is_readable(q.queue.event_fd()));
 }
 
 TEST(HeapQueueWait, ReturnsAtOnceWhenAHeapIsThere) {

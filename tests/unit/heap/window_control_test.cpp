@@ -39,6 +39,77 @@ TEST(WindowControl, ARepeatOfItWithoutAHistoryIsControlAgain) {
     EXPECT_EQ(rig.give(Packet(1).whole(1).stop()), control);
 }
 
+WindowConfig delivering() {
+    WindowConfig c = small_window();
+    c.control_heaps = true;
+    return c;
+}
+
+TEST(WindowControl, HeapsOfItAreDeliveredToAStreamThatWantsThem) {
+    Rig rig(delivering());
+    EXPECT_EQ(rig.give(Packet(1).whole(1).stop()), placed);
+    EXPECT_EQ(rig.give(Packet(2).of(0).control()), placed) << "no bytes";
+    EXPECT_EQ(rig.give(Packet(3).control()), placed) << "no bytes, and without a length";
+    EXPECT_EQ(rig.give(Packet(4).at(0, 10).stop()), placed) << "without a length";
+    EXPECT_EQ(rig.give(Packet(5).of(30).at(0, 10).control()), placed);
+    EXPECT_EQ(rig.give(Packet(5).of(30).at(10, 20)), placed);
+    EXPECT_EQ(rig.packets(placed), 6U);
+    EXPECT_EQ(rig.packets(control), 0U);
+    EXPECT_EQ(rig.counters.heaps_started, 5U);
+    EXPECT_EQ(rig.ended(HeapEnd::complete), 5U);
+    EXPECT_EQ(rig.counters.bytes, 1U + 10U + 30U);
+    EXPECT_EQ(rig.counters.stop_items, 2U);
+    for (const std::uint64_t length : {1U, 0U, 0U, 10U, 30U}) {
+        const HeapHandle heap = rig.pop();
+        ASSERT_TRUE(heap);
+        EXPECT_TRUE(heap.complete());
+        EXPECT_EQ(heap.length(), length);
+        EXPECT_TRUE(holds_pattern(heap));
+    }
+    EXPECT_FALSE(rig.pop());
+}
+
+TEST(WindowControl, ARepeatOfADeliveredOneIsADuplicate) {
+    Rig rig(delivering());
+    EXPECT_EQ(rig.give(Packet(1).whole(1).stop()), placed);
+    EXPECT_EQ(rig.give(Packet(1).whole(1).stop()), duplicate);
+    EXPECT_EQ(rig.give(Packet(1).control()), duplicate);
+    EXPECT_EQ(rig.counters.stop_items, 1U);
+    EXPECT_EQ(rig.queued(), 1U);
+}
+
+TEST(WindowControl, AForgedHeapOfItTakesNoCountFromTheRealHeap) {
+    WindowConfig c = delivering();
+    c.guarded = true;
+    Rig rig(c);
+    EXPECT_EQ(rig.give(Packet(1).whole(1).control()), placed);
+    EXPECT_EQ(rig.give(Packet(1).of(30).at(0, 10)), placed);
+    EXPECT_EQ(rig.give(Packet(1).of(30).at(10, 20)), placed);
+    EXPECT_EQ(rig.ended(HeapEnd::complete), 2U);
+}
+
+TEST(WindowControl, TheStopItemEndsTheStreamAndItsHeapIsDelivered) {
+    WindowConfig c = delivering();
+    c.stop_on_stop_item = true;
+    Rig rig(c);
+    EXPECT_EQ(rig.give(Packet(1).of(30).at(0, 10)), placed);
+    EXPECT_EQ(rig.give(Packet(2).whole(1).stop()), placed);
+    EXPECT_TRUE(rig.window().stopped());
+    EXPECT_EQ(rig.give(Packet(3).whole(1)), stopped);
+    EXPECT_EQ(rig.ended(HeapEnd::complete), 1U);
+    EXPECT_EQ(rig.ended(HeapEnd::flushed), 1U);
+    EXPECT_EQ(rig.queued(), 2U);
+}
+
+TEST(WindowControl, HeapsOfItThatFindNoRoomAreCounted) {
+    WindowConfig c = delivering();
+    RigSizes sizes;
+    sizes.quota = 0;
+    Rig rig(c, sizes);
+    EXPECT_EQ(rig.give(Packet(1).whole(1).stop()), no_memory);
+    EXPECT_EQ(rig.counters.stop_items, 0U);
+}
+
 TEST(WindowControl, AHeapOfNoBytesIsControlToo) {
     Rig rig;
     EXPECT_EQ(rig.give(Packet(1).of(0).control()), control);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/heap_rig.hpp"
+#include "tests/support/sanitized.hpp"
 
 /// Tests the window's memory of heaps: duplicates, late packets, the history and its end.
 namespace spead::heap::test {
@@ -137,10 +138,11 @@ TEST(WindowHistory, LeavesHalfOfFewCountsToNewHeaps) {
     for (const std::uint8_t bits : {std::uint8_t{8}, std::uint8_t{16}}) {
         Rig rig(c);
         const std::uint64_t counts = std::uint64_t{1} << bits;
-        for (std::uint64_t k = 0; k < 2 * counts + 1000; k++) {
+        const std::uint64_t first = spead::test::kSanitized && bits == 16 ? 2 * counts - 3000 : 0;
+        for (std::uint64_t k = first; k < 2 * counts + 1000; k++) {
             ASSERT_EQ(rig.give(Packet(k % counts).flavour(bits).whole(64)), placed) << k;
             ASSERT_EQ(rig.give(Packet(k % counts).flavour(bits).whole(64)), duplicate) << k;
-            if (k >= 120) {
+            if (k >= first + 120) {
                 ASSERT_EQ(rig.give(Packet((k - 120) % counts).flavour(bits).whole(64)), duplicate) << k;
             }
             ASSERT_TRUE(rig.pop());

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/heap_rig.hpp"
+#include "tests/support/sanitized.hpp"
 
 /// Tests packets with forged heap counts (ghosts) among the packets of good heaps. Every good heap comes
 /// through, for any claim of a ghost. Every ghost is counted.
@@ -31,7 +32,7 @@ WindowConfig guarded() {
 struct Scene {
     WindowConfig window = guarded();
     RigSizes sizes{.arena = 64 * kMiB, .queue_heaps = 256, .largest = 8 * kMiB};
-    std::uint64_t heaps = 2000;
+    std::uint64_t heaps = spead::test::cases(2000);
     std::uint64_t packets = 12;
     std::uint64_t payload = 40;
     std::size_t in_flight = 1;  ///< good heaps whose packets take turns
@@ -128,7 +129,7 @@ class Haunted {
     void end_batch() {
         for (const auto& [record, p] : copies_)
             std::memcpy(record->base + p.view().offset, p.payload().data(), p.payload().size());
-        rig_.window().commit(static_cast<std::uint32_t>(copies_.size()));
+        rig_.window().commit();
         copies_.clear();
         rig_.window().hand_over(now_);
         take();
@@ -276,7 +277,7 @@ TEST(Ghosts, KeepNoGoodHeapAwayWhateverTheWindow) {
         for (const auto& [live, substreams] : std::vector<std::pair<std::uint32_t, std::uint32_t>>{
                  {1, 1}, {2, 1}, {16, 1}, {64, 1}, {4, 8}, {2, 64}}) {
             Scene scene;
-            scene.heaps = 500;
+            scene.heaps = spead::test::cases(500);
             scene.window.max_live = live;
             scene.window.substreams = substreams;
             scene.ghost = forger.ghost;
@@ -288,7 +289,7 @@ TEST(Ghosts, KeepNoGoodHeapAwayThatTakesTurnsWithOthers) {
     for (const Forger& forger : kForgers)
         for (const std::size_t in_flight : {2U, 4U}) {
             Scene scene;
-            scene.heaps = 1000;
+            scene.heaps = spead::test::cases(1000);
             scene.in_flight = in_flight;
             scene.ghost = forger.ghost;
             expect_all(scene, 8, fmt::format("{}, {} in flight", forger.name, in_flight));
@@ -328,6 +329,28 @@ TEST(Ghosts, FiveForEachGoodPacketKeepFewGoodHeapsAway) {
         scene.ghost = forger.ghost;
         expect_all(scene, 11, forger.name);
     }
+}
+
+TEST(WindowGhosts, AHeapThatIsCompletedByThePacketThatProvesItEndsOnce) {
+    WindowConfig c = small_window();
+    c.guarded = true;
+    c.max_live = 1;
+    Rig rig(c);
+    const auto part = [](std::uint64_t key, std::uint64_t packets, std::uint64_t i) {
+        return Packet(key).of(packets * 10).at(i * 10, 10).time(key + i);
+    };
+    for (std::uint64_t i = 0; i < 20; i++)
+        EXPECT_EQ(rig.give(part(1, 30, i)), placed);
+    EXPECT_EQ(rig.give(part(2, 10, 0)), placed);
+    for (std::uint64_t i = 0; i < 5; i++)
+        EXPECT_EQ(rig.give(part(3, 30, i)), placed);
+    EXPECT_EQ(rig.counters.heaps_live, 3U) << "the third one proves nothing against the first";
+    // The last packet of the second one proves it against the first, and the third is a proof against it.
+    for (std::uint64_t i = 1; i < 10; i++)
+        EXPECT_EQ(rig.give(part(2, 10, i)), placed);
+    EXPECT_EQ(rig.ended(HeapEnd::evicted), 1U);
+    EXPECT_EQ(rig.ended(HeapEnd::complete), 1U);
+    EXPECT_EQ(rig.counters.heaps_live, 1U);
 }
 
 }  // namespace

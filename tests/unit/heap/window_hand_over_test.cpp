@@ -29,20 +29,24 @@ TEST(WindowCommit, ACompleteHeapIsHandedOverOnlyWhenItsCopyIsDone) {
     EXPECT_TRUE(holds_pattern(rig.pop()));
 }
 
-TEST(WindowCommit, MayComeInParts) {
+TEST(WindowCommit, AHeapWithoutACopyOfThisBatchNeedsNone) {
     Rig rig;
-    const Packet a = Packet(1).whole(100);
-    const Packet b = Packet(2).whole(100);
-    Record* const first = rig.window().accept(a.view()).record;
-    Record* const second = rig.window().accept(b.view()).record;
-    std::memcpy(first->base, a.payload().data(), 100);
-    rig.window().commit(1);
+    EXPECT_EQ(rig.accept(Packet(1).of(200).at(0, 100).time(1)), placed);
+    rig.commit();
+    EXPECT_EQ(rig.accept(Packet(2).whole(100).time(9)), placed);
+    rig.flush();
+    EXPECT_EQ(rig.queued(), 0U) << "it would overtake the other";
+    rig.commit();
     rig.hand_over();
-    EXPECT_EQ(rig.queued(), 0U) << "one copy is outstanding";
-    std::memcpy(second->base, b.payload().data(), 100);
-    rig.window().commit(1);
+    EXPECT_EQ(pop_counts(rig), (Counts{2, 1}));
+    EXPECT_EQ(rig.accept(Packet(3).of(200).at(0, 100).time(10)), placed);
+    rig.commit();
+    EXPECT_EQ(rig.accept(Packet(4).of(200).at(0, 100).time(19)), placed);
+    rig.flush();
+    EXPECT_EQ(pop_counts(rig), Counts{3}) << "all of its copies have been made";
+    rig.commit();
     rig.hand_over();
-    EXPECT_EQ(rig.queued(), 2U);
+    EXPECT_EQ(pop_counts(rig), Counts{4});
 }
 
 TEST(WindowCommit, MemoryOfAHeapIsNotReusedWhileACopyIsOutstanding) {

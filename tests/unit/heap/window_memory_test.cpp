@@ -115,7 +115,10 @@ TEST(WindowMemory, FullCoverageRefusesThePacketAndTheHeapGoesOn) {
 }
 
 TEST(WindowMemory, CoverageThatCannotGrowForLackOfMemoryRefusesThePacketOnly) {
-    Rig rig(small_window(), {.quota = 256});
+    WindowConfig c = small_window();
+    c.books_bytes = 128 * kKiB;
+    Rig rig(c);
+    hold_books(rig, 9, 128 * kKiB);
     for (std::uint64_t i = 0; i < Record::kInlineRanges; i++)
         EXPECT_EQ(rig.give(Packet(1).of(200).at(2 * i + 1, 1)), placed);
     EXPECT_EQ(rig.give(Packet(1).of(200).at(100, 1)), no_memory);
@@ -174,13 +177,14 @@ TEST(WindowMemory, IsSharedWithinTheQuotaOfEachWindow) {
     Window modest(c, PoolPlacer(arena, kMiB), modest_queue, modest_counters);
     for (std::uint64_t k = 0; k < 100; k++) {
         const Packet p = Packet(k).whole(64 * kKiB);
-        greedy.commit(greedy.accept(p.view()).outcome == placed ? 1 : 0);
+        greedy.accept(p.view());
+        greedy.commit();
         greedy.hand_over(1);
     }
     EXPECT_EQ(arena.in_use(), greedy.placer().out());
     EXPECT_LE(greedy.placer().out(), kMiB);
     EXPECT_EQ(modest.accept(Packet(1).whole(64 * kKiB).view()).outcome, placed);
-    modest.commit(1);
+    modest.commit();
     modest.hand_over(1);
     for (HeapQueue* q : {&greedy_queue, &modest_queue})
         while (HeapHandle h = q->try_pop()) {
@@ -215,7 +219,7 @@ TEST(WindowMemory, IsEnoughForEveryStreamThatWaitsForItsConsumer) {
             for (std::uint64_t member = 0; member < 4; member++) {
                 const Packet p = Packet(group * 4 + member).of(64 * kKiB).at(at, kKiB);
                 ASSERT_EQ(w.accept(p.view()).outcome, placed) << "group " << group;
-                w.commit(1);
+                w.commit();
             }
         w.hand_over(1);
     };

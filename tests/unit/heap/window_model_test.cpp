@@ -4,6 +4,7 @@
 #include "tests/support/heap_model.hpp"
 #include "tests/support/heap_rig.hpp"
 #include "tests/support/heap_traffic.hpp"
+#include "tests/support/sanitized.hpp"
 
 /// Compares the window with a model that is simple enough to be right, under random traffic. Each packet has
 /// the same outcome. The same heaps come in the same order, byte for byte.
@@ -27,6 +28,17 @@ void expect_equal(const HeapHandle& real, const Model::Heap& model) {
     ASSERT_EQ(real.last_arrival(), model.last_arrival);
     ASSERT_EQ(real.missing(), model.missing());
     ASSERT_EQ(words_of(real), model.words);
+    // Before payload(), which may copy.
+    std::map<std::uint64_t, std::uint8_t> segments;
+    std::uint64_t at_least = 0;
+    for (const Segment& s : real.segments()) {
+        ASSERT_FALSE(s.bytes.empty());
+        ASSERT_GE(s.offset, at_least);
+        at_least = s.offset + s.bytes.size();
+        for (std::size_t i = 0; i < s.bytes.size(); i++)
+            segments[s.offset + i] = std::to_integer<std::uint8_t>(s.bytes[i]);
+    }
+    ASSERT_EQ(segments, model.bytes);
     ASSERT_EQ(real.payload().size(), model.length.value_or(model.extent()));
     for (const auto& [at, value] : model.bytes)
         ASSERT_EQ(std::to_integer<std::uint8_t>(real.payload()[at]), value) << "byte " << at;
@@ -67,6 +79,7 @@ void run(std::uint64_t seed, Seen& seen) {
     c.timeout_ticks = random() % 2 == 0 ? 0 : 20 + random() % 200;
     c.in_order = random() % 3 == 0;
     c.stop_on_stop_item = random() % 8 == 0;
+    c.control_heaps = random() % 2 == 0;
 
     Traffic::Settings t;
     t.senders = 1 + random() % 4;
@@ -82,6 +95,9 @@ void run(std::uint64_t seed, Seen& seen) {
     const Traffic traffic(t, seed);
     Rig rig(c, {.arena = 4 * kMiB, .queue_heaps = 256});
     rig.short_way = random() % 4 != 0;
+    // Every third run lends packets: few, so that heaps are copied half way, or many.
+    if (seed % 3 == 0)
+        rig.lend(static_cast<std::uint32_t>(seed / 3 % 5 == 0 ? 1000 : seed / 3 % 60));
     Model model(c);
     std::size_t batch = 1 + random() % Window::kMaxBatch;
     std::size_t waiting = 0;
@@ -126,7 +142,7 @@ void run(std::uint64_t seed, Seen& seen) {
 
 TEST(WindowModel, AgreesWithTheWindowOnRandomTraffic) {
     Seen seen;
-    for (std::uint64_t seed = 1; seed <= 120; seed++) {
+    for (std::uint64_t seed = 1; seed <= spead::test::cases(120); seed++) {
         SCOPED_TRACE(::testing::Message() << "seed " << seed);
         run(seed, seen);
         if (HasFatalFailure())
@@ -137,9 +153,9 @@ TEST(WindowModel, AgreesWithTheWindowOnRandomTraffic) {
          {PacketOutcome::placed, PacketOutcome::duplicate, PacketOutcome::late, PacketOutcome::heap_too_big,
           PacketOutcome::inconsistent, PacketOutcome::out_of_order, PacketOutcome::control,
           PacketOutcome::stopped})
-        EXPECT_GT(seen.packets[static_cast<std::size_t>(o)], 20U) << name_of(o);
+        EXPECT_GT(seen.packets[static_cast<std::size_t>(o)], spead::test::cases(20)) << name_of(o);
     for (std::size_t e = 0; e < kHeapEnds; e++)
-        EXPECT_GT(seen.ended[e], 20U) << kHeapEndNames[e];
+        EXPECT_GT(seen.ended[e], spead::test::cases(20)) << kHeapEndNames[e];
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ bool taken(Rig& rig, const Packet& p) {
     if (r == nullptr)
         return false;
     std::memcpy(r->base + p.view().offset, p.payload().data(), p.payload().size());
-    rig.window().commit(1);
+    rig.window().commit();
     rig.check();
     return true;
 }

@@ -6,6 +6,7 @@
 #include "heap/item_words.hpp"
 #include "heap/room.hpp"
 #include "tests/support/heap_rig.hpp"
+#include "tests/support/sanitized.hpp"
 
 /// Tests streams that may not lose anything. Their packets wait for room. Tests how much room is enough.
 namespace spead::heap::test {
@@ -115,9 +116,10 @@ TEST(WindowRoom, TellsHowManyPacketsABurstMayHave) {
 }
 
 TEST(WindowRoom, AHeapWhoseRangesCannotGrowWaits) {
-    Rig rig(waiting(), {.quota = 512, .largest = 256});
-    EXPECT_EQ(rig.give(Packet(9).whole(200)), placed);
-    rig.hold();
+    WindowConfig c = waiting();
+    c.books_bytes = 128 * kKiB;
+    Rig rig(c);
+    hold_books(rig, 9, 128 * kKiB);
     for (std::uint64_t i = 0; i < Record::kInlineRanges; i++)
         EXPECT_EQ(rig.give(Packet(1).of(200).at(2 * i + 1, 1)), placed);
     EXPECT_EQ(rig.accept(Packet(1).of(200).at(100, 1)), Window::kWait);
@@ -127,9 +129,9 @@ TEST(WindowRoom, AHeapWhoseRangesCannotGrowWaits) {
 
 TEST(WindowRoom, AHeapWhoseItemTableCannotGrowWaitsAndIsNotCounted) {
     WindowConfig c = waiting();
-    Rig rig(c, {.quota = 1280, .largest = 1024});
-    EXPECT_EQ(rig.give(Packet(9).whole(900)), placed);
-    rig.hold();
+    c.books_bytes = 128 * kKiB;
+    Rig rig(c);
+    hold_books(rig, 9, 128 * kKiB);
     std::vector<std::uint64_t> words(20);
     for (std::size_t i = 0; i < words.size(); i++)
         words[i] = i;
@@ -270,7 +272,7 @@ class Lossless {
 
 /// Tests that room_for() is enough for any mix of sizes, and that no more is needed.
 TEST(WindowRoom, OfOneHeapMoreThanMayBeLiveIsEnoughForHeapsOfAnySize) {
-    for (std::uint64_t seed = 1; seed <= 40; seed++) {
+    for (std::uint64_t seed = 1; seed <= spead::test::cases(40); seed++) {
         SCOPED_TRACE(::testing::Message() << "seed " << seed);
         WindowConfig c = waiting();
         c.max_live = 1 + static_cast<std::uint32_t>(seed % 6);

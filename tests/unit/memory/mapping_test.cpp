@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory/mapping.hpp"
 
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "tests/support/no_locking.hpp"
 
 namespace spead::memory {
 namespace {
@@ -47,6 +49,49 @@ TEST(Mapping, IsResidentWhenItIsMade) {
     ASSERT_EQ(mincore(m.base(), m.length(), pages.data()), 0);
     for (std::size_t i = 0; i < pages.size(); i++)
         ASSERT_EQ(pages[i] & 1, 1) << "page " << i;
+}
+
+/// Returns the bytes of this process that are locked in memory.
+std::size_t locked_bytes() {
+    std::ifstream file("/proc/self/status");
+    for (std::string line; std::getline(file, line);)
+        if (line.starts_with("VmLck:"))
+            return std::stoull(line.substr(6)) * 1024;
+    return 0;
+}
+
+TEST(Mapping, IsLockedWhenAskedUntilItEnds) {
+    if (test::kLocksNothing)
+        GTEST_SKIP() << "AddressSanitizer makes mlock do nothing";
+    const std::size_t before = locked_bytes();
+    {
+        Mapping m(4 * kMebibyte);
+        EXPECT_EQ(m.kind(), MemoryKind::host);
+        const int error = m.lock();
+        if (error != 0)
+            GTEST_SKIP() << "this process may not lock 4 MiB: " << std::strerror(error);
+        EXPECT_EQ(m.kind(), MemoryKind::pinned);
+        if (m.backing() != Mapping::Backing::hugetlb) {
+            EXPECT_EQ(locked_bytes(), before + m.length());
+        }
+        const Mapping moved = std::move(m);
+        EXPECT_EQ(moved.kind(), MemoryKind::pinned);
+    }
+    EXPECT_EQ(locked_bytes(), before);
+}
+
+TEST(Mapping, ThatMayNotBeLockedSaysSoAndStaysUsable) {
+    if (test::kLocksNothing)
+        GTEST_SKIP() << "AddressSanitizer makes mlock do nothing";
+    const std::string text = test::where_locking_is_limited(64 * 1024, [] {
+        Mapping m(4 * kMebibyte);
+        if (m.backing() == Mapping::Backing::hugetlb)
+            return std::string(m.lock() == 0 ? "refused" : "huge pages need no limit");
+        const int error = m.lock();
+        std::memset(m.base(), 1, m.length());
+        return std::string(error == ENOMEM && m.kind() == MemoryKind::host ? "refused" : "not refused");
+    });
+    EXPECT_EQ(text, "refused");
 }
 
 TEST(Mapping, MovesAndLeavesNothingBehind) {

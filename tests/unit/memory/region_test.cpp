@@ -24,7 +24,7 @@ std::byte* at(std::uintptr_t address) {
 }
 
 Region region(std::uintptr_t address, std::size_t length, bool cpu = true) {
-    return {at(address), length, cpu, -1};
+    return {at(address), length, cpu ? MemoryKind::pinned : MemoryKind::device};
 }
 
 TEST(RegionTable, FindsRangesInsideOneRegionOnly) {
@@ -75,7 +75,7 @@ TEST(RegionTable, RefusesOverlapsAndShowsBothRanges) {
 TEST(RegionTable, RefusesEmptyAndWrappingRegions) {
     RegionTable table;
     EXPECT_THAT([&] { table.add(region(0x1000, 0)); }, ThrowsMessage<Error>(HasSubstr("empty")));
-    EXPECT_THAT([&] { table.add({nullptr, 16, true, -1}); }, ThrowsMessage<Error>(HasSubstr("empty")));
+    EXPECT_THAT([&] { table.add({nullptr, 16}); }, ThrowsMessage<Error>(HasSubstr("empty")));
     EXPECT_THAT([&] { table.add(region(UINTPTR_MAX - 10, 100)); },
                 ThrowsMessage<Error>(HasSubstr("end of the address")));
     EXPECT_EQ(table.size(), 0U);

@@ -42,6 +42,10 @@ inline stats::Snapshot numbered_snapshot() {
     stream.ghosts_of_source = 147;
     stream.held_now = 180;
     stream.hold_refused = 181;
+    stream.rotating_bytes = 186;
+    stream.streaming_now = 187;
+    stream.lent_now = 184;
+    stream.lend_full = 185;
     stream.heaps_verified = 153;
     stream.heaps_wrong = 154;
     stream.heaps_handed_over = 155;

@@ -45,6 +45,20 @@ TEST(Sysfs, NumbersAreDecimalOrMarkedHexadecimal) {
     EXPECT_EQ(files.number("/n/empty"), std::nullopt);
 }
 
+TEST(Sysfs, ListsOfCpusHaveNumbersAndRanges) {
+    spead::test::FakeMachine machine;
+    machine.file("/n/list", "2,4-7\n");
+    machine.file("/n/one", "0\n");
+    machine.file("/n/empty", "\n");
+    machine.file("/n/odd", "1,x,3-,5-4,-,9-99999999999,8\n");
+    const Sysfs& files = machine.view().files;
+    EXPECT_THAT(files.cpus("/n/list"), ElementsAre(2, 4, 5, 6, 7));
+    EXPECT_THAT(files.cpus("/n/one"), ElementsAre(0));
+    EXPECT_THAT(files.cpus("/n/empty"), IsEmpty());
+    EXPECT_THAT(files.cpus("/n/odd"), ElementsAre(1, 8));
+    EXPECT_THAT(files.cpus("/n/nothing"), IsEmpty());
+}
+
 TEST(Sysfs, WhatIsNotThereIsAbsent) {
     const spead::test::FakeMachine machine;
     const Sysfs& files = machine.view().files;

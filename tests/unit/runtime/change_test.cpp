@@ -153,5 +153,54 @@ TEST(Change, WhatCannotChangeIsNamed) {
     EXPECT_NO_THROW(compare(now, wanted));
 }
 
+/// Holds a port, and the one that the configuration made for s0, which wants kernel sockets.
+Plan plan_with_kernel_sockets() {
+    Plan plan = plan_of_two();
+    plan.ports.push_back({"p0-kernel", "net_kernel,iface=lo"});
+    plan.receives[0].port = "p0-kernel";
+    plan.receives[0].backend = Backend::kernel;
+    return plan;
+}
+
+std::string refusal(const Plan& now, Plan wanted) {
+    try {
+        compare(now, wanted);
+        return "";
+    } catch (const Error& error) {
+        return error.what();
+    }
+}
+
+TEST(Change, TheBackendCannotChangeAndIsNamedBeforeThePortsThatItTakes) {
+    const Plan now = plan_of_two();
+    const Plan wanted = plan_with_kernel_sockets();
+    constexpr const char* kRefusal =
+        "receive s0: its `backend` cannot change while the program runs; end the program and start it with "
+        "the new configuration";
+    EXPECT_EQ(refusal(now, wanted), kRefusal);
+    EXPECT_EQ(refusal(wanted, now), kRefusal);
+    Plan other = now;
+    other.receives.push_back(stream("s2", "239.3.0.0:7148"));
+    other.ports.push_back(wanted.ports.back());
+    EXPECT_THAT(refusal(now, other),
+                HasSubstr("a stream with `backend = \"kernel\"` needs this port, and it cannot be added"));
+    other = now;
+    other.ports[0].device = "net_kernel,iface=lo";
+    EXPECT_THAT(refusal(now, other),
+                HasSubstr("port p0: streams with `backend = \"kernel\"` and others cannot "
+                          "take turns on net_ring0"));
+    EXPECT_THAT(refusal(other, now), HasSubstr("cannot take turns on net_ring0"));
+}
+
+// The user has not written this port, and cannot keep it.
+TEST(Change, ThePortOfABackendStaysWhenItsStreamGoes) {
+    const Plan now = plan_with_kernel_sockets();
+    Plan wanted = plan_of_two();
+    wanted.receives.erase(wanted.receives.begin());
+    const Change change = compare(now, wanted);
+    EXPECT_EQ(wanted.ports, now.ports);
+    EXPECT_THAT(change.removed, testing::ElementsAre(0));
+}
+
 }  // namespace
 }  // namespace spead::runtime

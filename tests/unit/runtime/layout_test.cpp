@@ -452,5 +452,28 @@ TEST(Describe, SaysWhatRunsWhereAndWhatItTakes) {
     EXPECT_THAT(text, HasSubstr("EAL arguments: --lcores "));
 }
 
+TEST(LayOut, ChunksNeedNoMemoryForHeaps) {
+    Plan plan = plan_of({receive("s0", "p0")}, {});
+    plan.receives[0].chunk.emplace().placement = "heap 64; time: item 0x1600 [8]; direct";
+    const Layout direct = lay_out(plan);
+    EXPECT_EQ(direct.heap_bytes, 0U);
+    EXPECT_EQ(direct.bookkeeping_bytes, 0U) << "each packet tells";
+    plan.receives[0].enabled = false;
+    EXPECT_EQ(lay_out(plan).heap_bytes, 0U) << "nor when it is started later";
+}
+
+TEST(LayOut, AnAxisOfEndpointsThatDoesNotFitIsRemarkedOn) {
+    Plan plan = plan_of({receive("s0", "p0")}, {});
+    plan.receives[0].chunk.emplace();
+    const auto remarks = [&plan](const std::string& axis) {
+        plan.receives[0].chunk->placement = "heap 64; axis ant: " + axis + "; time: item 0x1600 [8]";
+        return lay_out(plan).remarks;
+    };
+    const auto of_axis = Contains(HasSubstr("the axis `ant` has"));
+    EXPECT_THAT(remarks("endpoint [1]"), Not(of_axis));
+    EXPECT_THAT(remarks("endpoint [4]"), Contains(HasSubstr("4 places, and the stream has 1 endpoints")));
+    EXPECT_THAT(remarks("endpoint & 1 [2]"), Not(of_axis)) << "a mask may do anything";
+}
+
 }  // namespace
 }  // namespace spead::runtime

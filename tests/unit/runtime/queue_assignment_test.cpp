@@ -141,6 +141,36 @@ TEST(PortAssignment, WhereTheDeviceDistributesFlowsAnyPacketMayComeFromAnyQueue)
     EXPECT_EQ(s.rules[4].rule.queues, (Queues{0, 1}));
 }
 
+std::vector<Endpoint> all_of(std::initializer_list<const char*> texts) {
+    std::vector<Endpoint> all;
+    for (const char* const text : texts)
+        all.push_back(parse_endpoints(text).front());
+    return all;
+}
+
+// Only one socket can have a unicast address and port, and its queue is that of all its sources.
+TEST(PortAssignment, SourcesOfAUnicastAddressShareTheQueueOfItsSocket) {
+    const std::vector<Endpoint> sources = all_of({"10.0.0.1:7148@10.0.0.2", "10.0.0.1:7148@10.0.0.3"});
+    const std::vector<Endpoint> another = all_of({"10.0.0.1:7148@10.0.0.4", "10.0.0.1:7149@10.0.0.4"});
+    const std::vector<Endpoint> groups = all_of({"239.0.0.1:7148@10.0.0.2", "239.0.0.1:7148@10.0.0.3"});
+    const std::vector<StreamOnPort> streams{{0, sources, {5, 6}}, {1, another, {6}}, {2, groups, {5, 6}}};
+    port::Capabilities c = rules();
+    c.steering = port::Steering::sockets;
+    const PortAssignment s = assign_queues(0, c, Cpus{5, 6}, 2, streams, {});
+
+    std::vector<std::uint16_t> queues;
+    for (const PortRule& r : s.rules)
+        queues.push_back(r.rule.queues.front());
+    EXPECT_THAT(queues, ElementsAre(0, 0, 0, 1, 0, 1));
+    EXPECT_THAT(cpus_of(s, 0, 0, 0), ElementsAre(5));
+    EXPECT_THAT(cpus_of(s, 0, 0, 1), ElementsAre(6)) << "its lcore works behind that queue";
+    EXPECT_THAT(cpus_of(s, 0, 1, 0), ElementsAre(6)) << "a stream stays on the lcore that it names";
+    EXPECT_THAT(cpus_of(s, 1, 1, 1), ElementsAre(6)) << "the other port number has a socket of its own";
+    EXPECT_TRUE(s.by_heap_count);
+    EXPECT_EQ(assign_queues(0, rules(), Cpus{5, 6}, 2, streams, {}).rules[1].rule.queues, Queues{1})
+        << "cards tell the sources apart";
+}
+
 /// Tests every shape. No endpoint is without a way, and every rule leads to a queue that knows the endpoint.
 /// Every lcore of a stream has work, unless the stream has fewer endpoints and its device spreads by nothing
 /// else.

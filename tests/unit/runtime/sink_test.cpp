@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/heap_pattern.hpp"
 #include "base/verify_sequence.hpp"
 #include "runtime/heap_items.hpp"
 #include "tests/unit/runtime/received_heaps.hpp"
@@ -123,6 +124,65 @@ TEST(VerifySink, ReadsWordsThatAreImmediates) {
     give(sink, rig, {packet(7, std::uint64_t{1} << 32)});
     testing::internal::GetCapturedStderr();
     EXPECT_EQ(sink.wrong(), 2U) << "a word has 32 bits";
+}
+
+/// Makes one packet with a heap of a pattern, SPEAD-64-40 as all packets here.
+Packet pattern_packet(std::uint64_t cnt, HeapPattern pattern, const PatternHeap& heap) {
+    Packet p(cnt);
+    std::vector<std::uint64_t> words{addressed(shape_of(pattern).data_id, 0)};
+    const PatternItems items = pattern_items(pattern, heap);
+    for (const PatternItem& item : items.view())
+        words.push_back(immediate(item.id, item.value));
+    p.whole(1200).items(words);
+    pattern_generate(std::as_writable_bytes(std::span(p.payload())), pattern, heap);
+    return p;
+}
+
+TEST(VerifySink, ComparesHeapsOfAPattern) {
+    Rig rig;
+    VerifySink sink("s0");
+    std::uint64_t cnt = 0;
+    for (const HeapPattern pattern :
+         {HeapPattern::p1, HeapPattern::p2, HeapPattern::p3, HeapPattern::p3b, HeapPattern::p4})
+        for (std::uint32_t group = 0; group < 3; group++)
+            give(sink, rig,
+                 {pattern_packet(++cnt, pattern, {100 + cnt, group, pattern == HeapPattern::p4 ? 0U : 5U})});
+    EXPECT_EQ(sink.verified(), cnt);
+    EXPECT_EQ(sink.wrong(), 0U);
+}
+
+TEST(VerifySink, FindsEverySingleWrongByteOfAPattern) {
+    heap::WindowConfig config = heap::test::small_window();
+    config.history = 0;
+    Rig rig(config);
+    VerifySink sink("s0");
+    testing::internal::CaptureStderr();
+    std::uint64_t wrong = 0;
+    for (std::size_t at = 0; at < 1200; at++) {
+        Packet p = pattern_packet(9, HeapPattern::p3, {7, 1, 2});
+        p.payload()[at] ^= 0x10;
+        give(sink, rig, {p});
+        ASSERT_EQ(sink.wrong(), ++wrong) << "byte " << at;
+    }
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("heap 9: item 0x4300"));
+    EXPECT_EQ(sink.verified(), 0U);
+}
+
+TEST(VerifySink, FindsItemsThatAreNotThoseOfThePayload) {
+    Rig rig;
+    VerifySink sink("s0");
+    testing::internal::CaptureStderr();
+    // The right payload of another heap: of the next time, antenna or channels.
+    std::uint64_t cnt = 0;
+    for (const PatternHeap& other : {PatternHeap{8, 1, 2}, PatternHeap{7, 1, 3}, PatternHeap{7, 2, 2}}) {
+        Packet p = pattern_packet(++cnt, HeapPattern::p3, {7, 1, 2});
+        p.payload() = pattern_packet(cnt, HeapPattern::p3, other).payload();
+        give(sink, rig, {p});
+        EXPECT_EQ(sink.wrong(), cnt);
+    }
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_THAT(said, AllOf(HasSubstr("0x1600"), HasSubstr("0x4101"), HasSubstr("0x4103")));
+    EXPECT_EQ(sink.verified(), 0U);
 }
 
 TEST(VerifySink, JudgesNeitherIncompleteHeapsNorHeapsWithoutItems) {

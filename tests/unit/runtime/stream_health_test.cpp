@@ -153,5 +153,66 @@ TEST(StreamHealth, CountsWhatWasLost) {
     EXPECT_EQ(c.lost, 11U) << "evicted, timed out, thrown away; not what the end of the run cut off";
 }
 
+TEST(StreamHealth, HeapsThatAreMissingInChunksAreLost) {
+    stats::StreamSnapshot s;
+    s.chunks.buffers = 8;
+    StreamHealth health({0, 0.01, 0});
+    health.update(0, StreamHealth::counts_of(s));
+    s.received += 900;
+    s.chunks.heaps_expected = 1000;
+    s.chunks.heaps_present = 900;
+    s.chunks.heaps_cut = 100;
+    EXPECT_THAT(health.update(1, StreamHealth::counts_of(s)), IsEmpty()) << "the run began there";
+    s.received += 900;
+    s.chunks.heaps_expected += 1000;
+    s.chunks.heaps_present += 950;
+    s.chunks.heaps_missing += 50;
+    // Heaps of the tracked way end, too; chunks have them.
+    s.heaps_ended[static_cast<std::size_t>(HeapEnd::complete)] = 5000;
+    const auto news = health.update(2, StreamHealth::counts_of(s));
+    ASSERT_EQ(news.size(), 1U);
+    EXPECT_EQ(news[0].kind, StreamEvent::losing);
+    EXPECT_THAT(news[0].text, HasSubstr("50 of 1000 heaps were lost"));
+    s.chunks.heaps_skipped += 10;
+    EXPECT_EQ(StreamHealth::counts_of(s).lost, 60U) << "no chunk was there for them";
+    s.chunks_counted_with = "s0";
+    EXPECT_EQ(StreamHealth::counts_of(s).lost, 0U) << "s0 reports them";
+    EXPECT_EQ(StreamHealth::counts_of(s).heaps, 0U);
+}
+
+TEST(StreamHealth, AStreamThatGetsChunksBeginsToCountAnew) {
+    WatchedStream w({0, 0.01, 0});
+    w.step(1, 1000);
+    w.counts.heaps = 0;
+    EXPECT_THAT(w.step(1, 10), IsEmpty()) << "fewer heaps than before are no loss of 2^64";
+    EXPECT_THAT(w.step(1, 10, 5), ElementsAre(StreamEvent::losing));
+}
+
+TEST(StreamHealth, AStreamThatReportsForItsGroupFromNowOnHasNotLostItsPast) {
+    stats::StreamSnapshot s;
+    s.chunks.buffers = 8;
+    s.chunks.heaps_expected = 1000;
+    s.chunks.heaps_missing = 400;
+    s.chunks_counted_with = "s0";
+    StreamHealth health({0, 0.01, 0});
+    health.update(0, StreamHealth::counts_of(s));
+    s.received += 100;
+    s.chunks.heaps_expected += 100;
+    s.chunks_counted_with.clear();
+    EXPECT_THAT(health.update(1.5, StreamHealth::counts_of(s)), IsEmpty()) << "s0 was removed, and had told";
+    s.received += 100;
+    s.chunks.heaps_expected += 100;
+    s.chunks.heaps_missing += 5;
+    const auto news = health.update(3, StreamHealth::counts_of(s));
+    ASSERT_EQ(news.size(), 1U);
+    EXPECT_THAT(news[0].text, HasSubstr("5 of 100 heaps were lost"));
+}
+
+TEST(StreamHealth, AJumpIsAnEventWithASentenceOfItsOwn) {
+    EXPECT_EQ(sentence_of("s0", {StreamEvent::resync, 1, "the time of its packets jumped"}),
+              "stream s0: the time of its packets jumped");
+    EXPECT_EQ(sentence_of("s0", {StreamEvent::losing, 1, "x"}), "stream s0 is losing: x");
+}
+
 }  // namespace
 }  // namespace spead::runtime

@@ -193,7 +193,7 @@ TEST(UserQueues, LetAHeapOutliveQueueLcoreAndUsers) {
         const heap::Window::Accepted a = lane->window.accept(packet.view());
         ASSERT_EQ(a.outcome, PacketOutcome::placed);
         std::memcpy(a.record->base, packet.payload().data(), packet.payload().size());
-        lane->window.commit(1);
+        lane->window.commit();
         lane->window.hand_over(1);
         held = users.try_take();
         EXPECT_TRUE(users.remove(*queue));

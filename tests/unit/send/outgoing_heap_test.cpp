@@ -132,9 +132,9 @@ TEST_F(SendHeap, JoinsItemsThatLieSideBySide) {
 
 TEST_F(SendHeap, CutsPiecesWhereRegionsBeginAndEnd) {
     std::byte* const base = memory.data();
-    regions.add({base + 100, 100, true, -1});
-    regions.add({base + 200, 100, true, -1});
-    regions.add({base + 400, 100, false, -1});
+    regions.add({base + 100, 100, memory::MemoryKind::host, -1});
+    regions.add({base + 200, 100, memory::MemoryKind::host, -1});
+    regions.add({base + 400, 100, memory::MemoryKind::device, -1});
     OutgoingHeap heap;
     heap.add_item(0x1000, part(0, 450));
     const std::vector<Piece> expected{{base, 100, PieceKind::unregistered},
@@ -152,8 +152,8 @@ TEST_F(SendHeap, CutsPiecesWhereRegionsBeginAndEnd) {
 
 TEST_F(SendHeap, JoinsItemsAcrossCallsOnlyInsideOneRegion) {
     std::byte* const base = memory.data();
-    regions.add({base, 100, true, -1});
-    regions.add({base + 100, 100, true, -1});
+    regions.add({base, 100, memory::MemoryKind::host, -1});
+    regions.add({base + 100, 100, memory::MemoryKind::host, -1});
     OutgoingHeap heap;
     heap.add_item(0x1000, part(0, 60));
     heap.add_item(0x1001, part(60, 40));
@@ -164,7 +164,7 @@ TEST_F(SendHeap, JoinsItemsAcrossCallsOnlyInsideOneRegion) {
 }
 
 TEST_F(SendHeap, RefusesAnImmediateInDeviceMemory) {
-    regions.add({memory.data(), memory.size(), false, -1});
+    regions.add({memory.data(), memory.size(), memory::MemoryKind::device, -1});
     OutgoingHeap heap;
     heap.add_item(0x1000, part(0, 4), true);
     EXPECT_THAT([&] { heap.layout(1472, &regions); }, ThrowsMessage<Error>(HasSubstr("device memory")));

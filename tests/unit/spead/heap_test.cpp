@@ -82,6 +82,23 @@ TEST(Heap, ListsItemsByAddressAndImmediatesByValue) {
     EXPECT_THAT(heap.bytes(0x1602), IsEmpty());
 }
 
+TEST(Heap, TellsStreamControl) {
+    test::HeapMaker maker;
+    const Heap start = maker.make({heap::test::Packet(1).whole(9).items({test::immediate(6, 0)})});
+    EXPECT_TRUE(start.is_start_of_stream());
+    EXPECT_FALSE(start.is_end_of_stream());
+    const Heap stop = maker.make(
+        {heap::test::Packet(2).whole(9).items({test::immediate(0x1600, 0), test::immediate(6, 2)})});
+    EXPECT_FALSE(stop.is_start_of_stream());
+    EXPECT_TRUE(stop.is_end_of_stream());
+    const Heap neither = maker.make({heap::test::Packet(3)
+                                         .whole(9)
+                                         .items({test::immediate(6, 1), test::addressed(6, 2)})
+                                         .pointing_at(2)});
+    EXPECT_FALSE(neither.is_start_of_stream());
+    EXPECT_FALSE(neither.is_end_of_stream());
+}
+
 TEST(Heap, ShowsItemsOfAnIncompleteHeapOnlyIfTheyCame) {
     test::HeapMaker maker;
     const auto words = {test::addressed(0x1100, 0), test::addressed(0x1200, 50), test::addressed(0x1300, 90)};

@@ -79,7 +79,7 @@ class HeapMaker {
             if (!payloads[i].empty())
                 std::memcpy(a.record->base + packets[i].view().offset, payloads[i].data(),
                             payloads[i].size());
-            window.commit(payloads[i].empty() ? 0 : 1);
+            window.commit();
         }
         window.hand_over(1);
         if (lane_->queue.empty())

@@ -44,6 +44,19 @@ inline void set(Snapshot& s, PortOutcome o) {
     s.ports[0].rx[static_cast<std::size_t>(o)] = 77;
 }
 
+/// Lets the stream have chunks, ten of which were taken in 10 us; each lasts 1 us, as long as the sink takes.
+inline void with_chunks(Snapshot& s) {
+    StreamSnapshot& stream = s.streams[0];
+    stream.heaps_started = stream.heaps_ended[0] = stream.heaps_delivered = 0;
+    ChunkCounts& c = stream.chunks;
+    c.buffers = 8;
+    c.opened = c.handed_over = c.taken = c.delivered = c.complete = 10;
+    c.heaps_expected = c.heaps_present = 1000;
+    c.consumed_ns = 5'000;
+    c.spanned_ids = 10;
+    c.spanned_ns = 10'000;
+}
+
 inline void nothing_came(Snapshot& s) {
     s.duration_s = 77.9;
     s.streams[0].received = s.streams[0].packets[0] = 0;

@@ -235,6 +235,101 @@ const Row kRows[] = {
      Stage::network,
      "s0: 77 heaps",
      {"did not arrive; look"}},
+    {"NoItemForAChunk",
+     [](Snapshot& s) {
+         with_chunks(s);
+         set(s, PacketOutcome::no_item);
+     },
+     Cause::misplaced,
+     Stage::packet,
+     "s0: 77 packets lack an item",
+     {"item ids of `placement`"}},
+    {"ChunksOutOfRange",
+     [](Snapshot& s) {
+         with_chunks(s);
+         set(s, PacketOutcome::out_of_range);
+     },
+     Cause::misplaced,
+     Stage::packet,
+     "s0: 77 packets have a value beyond an axis",
+     {"counts of the axes"}},
+    {"SlowPlaceCallback",
+     [](Snapshot& s) {
+         with_chunks(s);
+         s.streams[0].events[static_cast<std::size_t>(StreamEvent::callback_slow)] = 77;
+         s.streams[0].chunks.callback_heaps = 10;
+         s.streams[0].chunks.callback_cycles = 9000;
+     },
+     Cause::callback_slow,
+     Stage::lcore,
+     "s0: 77 times its place callback took over a quarter",
+     {"900 cycles for a heap", "more lcores"}},
+    {"LateForTheirChunk",
+     [](Snapshot& s) {
+         with_chunks(s);
+         set(s, PacketOutcome::late);
+     },
+     Cause::late,
+     Stage::window,
+     "s0: 77 packets came after their chunk",
+     {"--chunk-window"}},
+    {"TooFarAhead",
+     [](Snapshot& s) {
+         with_chunks(s);
+         set(s, PacketOutcome::future);
+     },
+     Cause::future,
+     Stage::window,
+     "s0: 77 packets were too far ahead",
+     {"wrong clock"}},
+    {"NothingOfAPlace",
+     [](Snapshot& s) {
+         with_chunks(s);
+         s.streams[0].axes = {{"pol", 1, 2, 1, 100, 100, 5, {{0, 0}, {385, 77}}}};
+     },
+     Cause::place_silent,
+     Stage::network,
+     "s0: 77 chunks",
+     {"had nothing of pol 1", "look at the sender"}},
+    {"NoChunkBecauseTheConsumerIsSlow",
+     [](Snapshot& s) {
+         with_chunks(s);
+         set(s, PacketOutcome::no_chunk);
+         s.streams[0].chunks.short_of = 3;
+         s.streams[0].chunks.consumed_ns = 13'000;
+     },
+     Cause::no_chunk,
+     Stage::consumer,
+     "s0: 77 packets came when free chunks had run out",
+     {"the consumer takes 1.3 times as long as a chunk lasts", "do less per chunk"}},
+    {"NoChunkAlthoughTheConsumerIsFast",
+     [](Snapshot& s) {
+         with_chunks(s);
+         set(s, PacketOutcome::no_chunk);
+         s.streams[0].chunks.short_of = 3;
+     },
+     Cause::no_chunk,
+     Stage::consumer,
+     "s0: 77 packets came when free chunks had run out; raise `chunks`",
+     {}},
+    {"NoChunkWhileAnotherLcoreOpensIt",
+     [](Snapshot& s) {
+         with_chunks(s);
+         set(s, PacketOutcome::no_chunk);
+     },
+     Cause::no_chunk,
+     Stage::window,
+     "s0: 77 packets came while another lcore",
+     {"CPU of its own"}},
+    {"ChunksThatTheSinkCouldNotWrite",
+     [](Snapshot& s) {
+         with_chunks(s);
+         s.streams[0].chunks.unwritten = 77;
+     },
+     Cause::sink_failed,
+     Stage::consumer,
+     "s0: 77 chunks",
+     {"make room"}},
     {"CutByJoin",
      [](Snapshot& s) {
          s.streams[0].heaps_ended[1] = 77;
@@ -390,7 +485,6 @@ const Row kRows[] = {
      "d0: 77 packets",
      {"on purpose", "70 lost, 0 duplicated, 7 corrupted", "without --impair"}},
 };
-
 INSTANTIATE_TEST_SUITE_P(Diagnosis, Causes, testing::ValuesIn(kRows),
                          [](const auto& row) { return std::string(row.param.name); });
 

@@ -24,6 +24,9 @@ Snapshot run(std::uint64_t done) {
     c.heaps_started = done + 5;
     c.heaps_pushed = done + 1;
     c.heaps_waiting = 1;
+    c.held_now = c.lent_now = c.rotating_bytes = c.streaming_now = 6;
+    c.hold_refused = 2 * done;
+    c.lend_full = 3 * done;
     StreamSnapshot& stream = s.streams.emplace_back();
     stream.name = "s0";
     stream.add(c, done - done / 4, done / 4);
@@ -73,6 +76,12 @@ TEST(Since, IsTheDifferenceAndKeepsEveryIdentity) {
     EXPECT_EQ(d.streams[0].carried.waiting, 1U);
     EXPECT_EQ(d.streams[0].heaps_delivered, 30U);
     EXPECT_EQ(d.streams[0].heaps_unwritten, 10U);
+    EXPECT_EQ(d.streams[0].held_now, 6U);
+    EXPECT_EQ(d.streams[0].hold_refused, 80U);
+    EXPECT_EQ(d.streams[0].lent_now, 6U);
+    EXPECT_EQ(d.streams[0].rotating_bytes, 6U);
+    EXPECT_EQ(d.streams[0].streaming_now, 6U);
+    EXPECT_EQ(d.streams[0].lend_full, 120U);
     EXPECT_EQ(d.streams[0].events[1], 40U);
     EXPECT_EQ(d.streams[0].by_endpoint[0].packets, 440U);
     EXPECT_TRUE(d.streams[0].by_endpoint[0].not_new);
@@ -126,6 +135,31 @@ TEST(Since, AStreamThatBeganAnewUnderItsNameIsToldWhole) {
 
 /// Tests a control heap. Its first packet was counted as placed before; the last one came after, and showed
 /// that it is control.
+/// Both streams show the chunks of their group. The first reports what they lack until it is removed.
+TEST(Since, TheLossesOfAGroupPassToTheNextStreamWithoutBeingNew) {
+    Snapshot base;
+    for (const char* const name : {"s0", "s1"}) {
+        StreamSnapshot& s = base.streams.emplace_back();
+        s.name = name;
+        s.chunks.missing_bytes = 1000;
+        s.chunks.missing_packets = 10;
+    }
+    base.streams[0].missing_bytes = 1000;
+    base.streams[0].missing_packets = 10;
+    base.streams[1].chunks_counted_with = "s0";
+    Snapshot now = base;
+    now.streams.erase(now.streams.begin());
+    StreamSnapshot& left = now.streams[0];
+    left.chunks_counted_with.clear();
+    left.missing_bytes = left.chunks.missing_bytes = 1100;
+    left.missing_packets = left.chunks.missing_packets = 11;
+    const Snapshot fresh = since(now, base);
+    EXPECT_EQ(fresh.streams[0].missing_bytes, 100U);
+    EXPECT_EQ(fresh.streams[0].missing_packets, 1U);
+    EXPECT_EQ(fresh.removed.missing_bytes, 0U);
+    EXPECT_EQ(fresh.removed.missing_packets, 0U);
+}
+
 TEST(Since, AHeapThatTurnedOutToBeControlDoesNotGoBelowZero) {
     const Snapshot base = run(100);
     Snapshot now = run(100);

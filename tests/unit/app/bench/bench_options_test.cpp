@@ -38,6 +38,37 @@ TEST(BenchAssemble, EveryOptionArrives) {
     EXPECT_EQ(bench.lcore, 2u);
 }
 
+TEST(BenchAssemble, PacketsAndHeapsHaveSetsOfTheirOwn) {
+    const BenchOptions bench = parsed_options<BenchOptions>(
+        "bench assemble --packet-set 4MiB,1GiB --heap-set 64MiB --reuse lifo --reader same --copy streaming");
+    EXPECT_EQ(bench.packet_sets, (std::vector<std::uint64_t>{4194304, 1073741824}));
+    EXPECT_EQ(bench.heap_sets, std::vector<std::uint64_t>{67108864});
+    EXPECT_EQ(bench.reuse, Reuse::lifo);
+    EXPECT_EQ(bench.reader, Reader::same);
+    EXPECT_EQ(bench.copy, memory::CopySetting::streaming);
+    expect_refused("bench assemble --heap-set 64MiB",
+                   {"--heap-set: the sets of packets and heaps go together"});
+    expect_refused("bench assemble --packet-set 4MiB",
+                   {"--packet-set: the sets of packets and heaps go together"});
+    expect_refused("bench assemble --lend --reader same", {"leave out --reader"});
+}
+
+TEST(BenchAssemble, TakesTheShapeOfAnothersBenchmark) {
+    const BenchOptions bench = parsed_options<BenchOptions>("bench assemble --like spead2-mem");
+    EXPECT_EQ(bench.payload_sizes, (std::vector<std::uint32_t>{1424, 4112, 8924}));
+    EXPECT_EQ(bench.heap_sizes, std::vector<std::uint64_t>{4194304});
+    EXPECT_EQ(bench.packet_sets, std::vector<std::uint64_t>{1073741824});
+    EXPECT_EQ(bench.reuse, Reuse::lifo);
+    EXPECT_EQ(bench.live_heaps, std::vector<std::uint32_t>{1});
+}
+
+TEST(BenchChunks, OneLcoreFillsThemUnlessMoreAreNamed) {
+    EXPECT_EQ(parsed_options<BenchOptions>("bench chunks").lcores, std::vector<std::uint32_t>{1});
+    const BenchOptions bench = parsed_options<BenchOptions>("bench chunks --lcores 2,4 --lcore 1");
+    EXPECT_EQ(bench.lcores, (std::vector<std::uint32_t>{2, 4}));
+    EXPECT_EQ(bench.lcore, 1u);
+}
+
 TEST(BenchTransmit, EveryOptionArrives) {
     EXPECT_EQ(parsed_options<BenchOptions>("bench transmit").device, "net_null0");
     const BenchOptions bench = parsed_options<BenchOptions>(

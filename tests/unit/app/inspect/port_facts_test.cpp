@@ -57,6 +57,16 @@ TEST(Features, AreSaidInPlainWords) {
     EXPECT_EQ(how(port, "send scheduling"), "");
 }
 
+TEST(Features, OfAPortOfKernelSockets) {
+    PortFacts port = card();
+    port.capabilities.steering = port::Steering::sockets;
+    port.capabilities.membership = port::Membership::rules;
+    port.capabilities.receives_only = true;
+    EXPECT_EQ(how(port, "steering"), "exact, by the kernel: each endpoint has a UDP socket");
+    EXPECT_EQ(how(port, "membership"), "by the kernel, through the socket of each endpoint");
+    EXPECT_EQ(how(port, "zero-copy sending"), "no: the port only receives");
+}
+
 TEST(Features, WhoChecksUdpChecksums) {
     PortFacts port = card();
     EXPECT_EQ(how(port, "UDP checksums received").rfind("not checked", 0), 0U);

@@ -2,28 +2,24 @@
 #include "app/prompt/notifications.hpp"
 
 #include <gmock/gmock.h>
-#include <poll.h>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/readable.hpp"
+
 namespace spead::app {
 namespace {
 
-bool readable(const NotificationQueue& queue) {
-    pollfd fd{queue.fd(), POLLIN, 0};
-    return poll(&fd, 1, 0) == 1;
-}
-
 TEST(NotificationQueue, IsReadableUntilAllIsTaken) {
     NotificationQueue queue;
-    EXPECT_FALSE(readable(queue));
+    EXPECT_FALSE(test::is_readable(queue.fd()));
     EXPECT_EQ(queue.take(), "");
     queue.tell("one");
     queue.tell("two");
-    EXPECT_TRUE(readable(queue));
+    EXPECT_TRUE(test::is_readable(queue.fd()));
     EXPECT_EQ(queue.take(), "one\ntwo\n");
-    EXPECT_FALSE(readable(queue));
+    EXPECT_FALSE(test::is_readable(queue.fd()));
     EXPECT_EQ(queue.take(), "");
 }
 

@@ -355,5 +355,31 @@ TEST(TopFrame, CapturesHaveALineAndWhatIsStoppedSaysSo) {
     EXPECT_THAT(text(TopPage::ports), HasSubstr("detached"));
 }
 
+TEST(TopFrame, ChunksAreShownBeforeLossesWhereAllStreamsHaveThem) {
+    stats::Snapshot before = test::numbered_snapshot();
+    stats::StreamSnapshot& s = before.streams[0];
+    s.heaps_started = s.heaps_delivered = s.heaps_live = 0;
+    s.chunks.buffers = 8;
+    s.chunks.taken = 10;
+    s.chunks.heaps_expected = s.chunks.heaps_present = 1000;
+    s.axes = {{"pol", 1, 2, 1, 10, 10, 50, {{100, 0}, {0, 0}}}};
+    stats::Snapshot now = before;
+    now.duration_s += 1;
+    now.streams[0].chunks.taken += 10;
+    now.streams[0].chunks.heaps_expected += 1000;
+    now.streams[0].chunks.heaps_present += 960;
+    now.streams[0].chunks.heaps_missing += 40;
+    now.streams[0].axes[0].chunks += 10;
+    now.streams[0].axes[0].entries[1].missing += 40;
+    const TopFrame frame = top_frame(sample(before), sample(now), plain(), {80, 24});
+    EXPECT_THAT(frame.lines.at(frame.heading), HasSubstr("CHUNKS/s  PRESENT       LOWEST"));
+    for (const char* const text : {"10.0", "96 %", "pol 1: 92 %"})
+        EXPECT_THAT(row(frame, "s0"), HasSubstr(text)) << "since the report before";
+    const TopFrame wide = top_frame(sample(before), sample(now), plain(), {160, 24});
+    EXPECT_THAT(wide.lines.at(wide.heading), HasSubstr("FREE"));
+    EXPECT_THAT(wide.lines.at(wide.heading), Not(HasSubstr("LIVE")));
+    EXPECT_THAT(row(wide, "s0"), HasSubstr("40.0")) << "missing heaps are lost";
+}
+
 }  // namespace
 }  // namespace spead::app

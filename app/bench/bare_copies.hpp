@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "app/bench/median.hpp"
+#include "memory/copy.hpp"
+
+namespace spead::app {
+
+/// Holds the times of both kinds of bare copies; those of the better one are the limit of a benchmark.
+class BareCopies {
+  public:
+    /// Measures a pass of each kind; `pass(stores)` returns its time. A pass finds in the cache what those
+    /// before left there. So `warm` others of its kind go before.
+    template <typename Pass>
+    void measure(std::uint64_t warm, const Pass& pass) {
+        for (const memory::Stores stores : {memory::Stores::cached, memory::Stores::streaming}) {
+            for (std::uint64_t i = 0; i < warm; i++)
+                pass(stores);
+            times_[static_cast<std::size_t>(stores)].push_back(pass(stores));
+        }
+    }
+
+    double median(memory::Stores stores) const { return median_of(times_[static_cast<std::size_t>(stores)]); }
+    /// Returns the times of the better kind.
+    const std::vector<double>& limit() const {
+        return times_[median(memory::Stores::streaming) < median(memory::Stores::cached) ? 1 : 0];
+    }
+    /// Returns by how much each of `ours` is over the limit of its round.
+    std::vector<double> over_limit(const std::vector<double>& ours) const {
+        std::vector<double> added;
+        for (std::size_t i = 0; i < ours.size(); i++)
+            added.push_back(ours[i] - limit()[i]);
+        return added;
+    }
+
+  private:
+    std::array<std::vector<double>, 2> times_;
+};
+
+}  // namespace spead::app

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "chunk/callback.hpp"
+
+#include <utility>
+
+#include <rte_cycles.h>
+
+#include "base/byte_order.hpp"
+#include "base/error.hpp"
+
+namespace spead::chunk {
+
+namespace {
+
+constexpr std::uint64_t kHeapCountItem = 1;
+constexpr std::uint64_t kHeapLengthItem = 2;
+
+/// Returns the immediate value of an item in the packet; -1 if it has none. The first one counts.
+std::int64_t value_of(const heap::PacketView& view, std::uint64_t id) {
+    if (id == kHeapCountItem)
+        return static_cast<std::int64_t>(view.key);
+    if (id == kHeapLengthItem)
+        return view.heap_length == heap::kUnknownLength ? -1 : static_cast<std::int64_t>(view.heap_length);
+    const unsigned bits = view.flavour;
+    const std::uint64_t wanted = (std::uint64_t{1} << 63 >> bits) | id;
+    for (std::uint32_t i = 0; i < view.item_count; i++) {
+        const std::uint64_t word = load_be64(view.items + std::size_t{i} * 8);
+        if (word >> bits == wanted)
+            return static_cast<std::int64_t>(word & ((std::uint64_t{1} << bits) - 1));
+    }
+    return -1;
+}
+
+}  // namespace
+
+Layout PlaceCallback::layout(const std::string& where) const {
+    if (heaps == 0 || heaps > Placement::kMaxHeaps || bytes == 0 || bytes > Placement::kMaxBytes)
+        throw_usage(where, "its chunks have {} heaps in {} bytes; give 1 to {} heaps, and 1 to {} bytes",
+                    heaps, bytes, Placement::kMaxHeaps, Placement::kMaxBytes);
+    if (packets_per_heap == 0 || (packets_per_heap > 1 && packet_bytes == 0))
+        throw_usage(where,
+                    "{} packets per heap of {} bytes each; give 1 of any size, or say how large they are",
+                    packets_per_heap, packet_bytes);
+    if (heaps * packets_per_heap > Placement::kMaxPresence)
+        throw_usage(where, "{} heaps x {} packets need {} bytes of presence; a chunk has {} at most", heaps,
+                    packets_per_heap, heaps * packets_per_heap, Placement::kMaxPresence);
+    if (extra_bytes > Placement::kMaxBytes)
+        throw_usage(where, "{} bytes of extra values; a chunk has {} at most", extra_bytes,
+                    Placement::kMaxBytes);
+    return {.heaps = heaps,
+            .bytes = bytes,
+            .packets_per_heap = packets_per_heap,
+            .most_parts = packets_per_heap,
+            .extra_bytes = (extra_bytes + heaps - 1) / heaps};
+}
+
+CallbackMap::CallbackMap(const PlaceCallback& callback, stats::CallbackCounts& counts)
+    : callback_(callback), counts_(counts) {
+    const PlaceCallback& c = callback_;
+    if (c.function == nullptr)
+        throw_usage(PlaceCallback::kWhere, "it has no function");
+    if (c.items.size() > PlaceCallback::kMaxItems)
+        throw_usage(PlaceCallback::kWhere, "{} items: it may ask for {}", c.items.size(),
+                    PlaceCallback::kMaxItems);
+    static_cast<void>(c.layout());
+    if (c.most_extra > PlaceCallback::kMaxExtra || c.most_extra > c.extra_bytes)
+        throw_usage(PlaceCallback::kWhere, "{} extra bytes for a heap: a chunk has {}, and a heap at most {}",
+                    c.most_extra, c.extra_bytes, PlaceCallback::kMaxExtra);
+    values_.resize((kBatch + 1) * c.items.size());
+    extras_.resize((kBatch + 1) * c.most_extra);
+}
+
+/// Writes what the callback is told of a heap.
+void CallbackMap::describe(std::size_t at, const heap::PacketView& view, std::uint16_t endpoint) noexcept {
+    std::int64_t* const values = values_.data() + at * callback_.items.size();
+    for (std::size_t i = 0; i < callback_.items.size(); i++)
+        values[i] = value_of(view, callback_.items[i]);
+    starts_[at] = {view.key, view.heap_length, view.arrival, values, view.source, endpoint};
+    places_[at] = ChunkPlace{};
+    places_[at].extra = extras_.data() + at * callback_.most_extra;
+}
+
+bool CallbackMap::note(const heap::PacketView& view, std::uint16_t endpoint) noexcept {
+    if (view.heap_length == heap::kUnknownLength)
+        return false;
+    kept_ = false;
+    // Heaps that are left were refused by the window, before or after they were asked for.
+    if (std::exchange(asked_, false) || count_ == kBatch)
+        count_ = 0;
+    describe(count_++, view, endpoint);
+    return true;
+}
+
+void CallbackMap::ask(std::size_t first, std::size_t count) noexcept {
+    const std::uint64_t before = rte_rdtsc();
+    callback_.function(callback_.user, {starts_.data() + first, count}, {places_.data() + first, count});
+    counts_.cycles += rte_rdtsc() - before;
+    counts_.calls++;
+    counts_.heaps += count;
+}
+
+bool CallbackMap::is(std::size_t at, const heap::PacketView& view) const noexcept {
+    return starts_[at].count == view.key && starts_[at].bytes == view.heap_length;
+}
+
+PacketOutcome CallbackMap::find(const heap::PacketView& view, std::uint16_t endpoint,
+                                HeapSpot& spot) noexcept {
+    if (view.heap_length == heap::kUnknownLength)
+        return PacketOutcome::bad_length;
+    // A source that waits offers its packet again at every poll.
+    if (std::exchange(kept_, false) && is(last_, view))
+        return check(last_, spot);
+    for (last_ = 0; last_ < count_; last_++) {
+        if (!is(last_, view))
+            continue;
+        if (!std::exchange(asked_, true))
+            ask(0, count_);
+        return check(last_, spot);
+    }
+    last_ = kBatch;
+    describe(kBatch, view, endpoint);
+    ask(kBatch, 1);
+    return check(kBatch, spot);
+}
+
+/// Checks a place, whatever the callback answered.
+PacketOutcome CallbackMap::check(std::size_t at, HeapSpot& spot) noexcept {
+    const PlaceCallback& c = callback_;
+    const ChunkPlace& p = places_[at];
+    const std::uint64_t length = starts_[at].bytes;
+    if (p.chunk < 0) {
+        counts_.rejected++;
+        return PacketOutcome::rejected;
+    }
+    const bool fits =
+        p.heap < c.heaps && length <= c.bytes && p.offset <= c.bytes - length &&
+        p.extra_size <= c.most_extra && p.extra_at <= c.extra_bytes - p.extra_size &&
+        (c.packets_per_heap == 1 || length <= std::uint64_t{c.packets_per_heap} * c.packet_bytes);
+    if (!fits) {
+        counts_.nonsense++;
+        return PacketOutcome::rejected;
+    }
+    // Not by p.extra, which the callback may have changed.
+    const HeapSpot::Where where{p.chunk, p.heap, p.offset, p.extra_at};
+    spot = {where, where, length, {extras_.data() + at * c.most_extra, p.extra_size}};
+    return PacketOutcome::placed;
+}
+
+}  // namespace spead::chunk

@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "chunk/chunk_window.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <limits>
+#include <utility>
+
+#include <rte_cycles.h>
+#include <rte_rcu_qsbr.h>
+
+#include "base/error.hpp"
+
+namespace spead::chunk {
+
+namespace {
+
+constexpr const char* kWhere = "chunk window";
+constexpr std::int64_t kPassed = std::numeric_limits<std::int64_t>::max();
+
+/// Returns how far `to` is after `from`.
+std::uint64_t distance(std::int64_t from, std::int64_t to) {
+    return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
+}
+
+rte_rcu_qsbr* make_qsbr() {
+    const std::size_t bytes = rte_rcu_qsbr_get_memsize(kMaxMembers);
+    auto* const qsbr = static_cast<rte_rcu_qsbr*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64));
+    if (qsbr == nullptr)
+        throw_error(kWhere, "no memory for its {} members", kMaxMembers);
+    rte_rcu_qsbr_init(qsbr, kMaxMembers);
+    return qsbr;
+}
+
+const ChunkWindowConfig& checked(const ChunkWindowConfig& config) {
+    if (config.chunks == 0 || config.chunks > ChunkWindowConfig::kMaxChunks)
+        throw_usage(kWhere, "a window of {} chunks: it has 1 to {}", config.chunks,
+                    ChunkWindowConfig::kMaxChunks);
+    if (config.max_jump > static_cast<std::uint64_t>(kPassed) / 4)
+        throw_usage(kWhere, "max_jump {} is too large: at most {}", config.max_jump, kPassed / 4);
+    return config;
+}
+
+}  // namespace
+
+void ChunkWindow::FreeQsbr::operator()(rte_rcu_qsbr* qsbr) const noexcept {
+    std::free(qsbr);
+}
+
+ChunkWindow::ChunkWindow(const ChunkWindowConfig& config, ChunkRing& ring)
+    : config_(checked(config)),
+      ring_(ring),
+      qsbr_(make_qsbr()),
+      mask_(std::bit_ceil(config.chunks) - 1),
+      slots_(mask_ + 1),
+      sources_(config.second_ticks),
+      retired_(std::bit_ceil(ring.capacity())),
+      wanted_(mask_ + 1, -1),
+      resync_(std::max<std::uint64_t>(config.max_jump, config.chunks), config.second_ticks) {
+    for (auto& position : positions_)
+        position.store(kPassed, std::memory_order_relaxed);
+}
+
+ChunkWindow::~ChunkWindow() {
+    close_all();
+}
+
+std::size_t ChunkWindow::open() const noexcept {
+    const std::uint64_t gone = counts_.handed_over.load(std::memory_order_relaxed);
+    return counts_.opened.load(std::memory_order_relaxed) - gone;
+}
+
+std::uint32_t ChunkWindow::agree_on_parts(std::uint32_t part_bytes, std::uint64_t heap_bytes) noexcept {
+    const std::uint64_t parts = (heap_bytes + part_bytes - 1) / part_bytes;
+    std::uint64_t agreed = 0;
+    if (!parts_.compare_exchange_strong(agreed, std::uint64_t{part_bytes} << 32 | parts,
+                                        std::memory_order_acq_rel))
+        return static_cast<std::uint32_t>(agreed >> 32);
+    return part_bytes;
+}
+
+/// Decides whether a packet far from the open chunks tells the time. Returns true when its vote was the last
+/// that was needed.
+bool ChunkWindow::is_believed(std::int64_t id, std::uint32_t source, std::uint32_t votes,
+                              std::uint64_t now) noexcept {
+    if (active_at_ == 0 || now - active_at_ > config_.second_ticks / 16) {
+        active_at_ = now;
+        active_ = sources_.count(now);
+    }
+    if (!resync_.vote(id, sources_.place_of(source), active_, now, votes))
+        return false;
+    close_all();
+    // The former positions of members say nothing about the new ids.
+    restarts_.fetch_add(1, std::memory_order_release);
+    for (auto& position : positions_)
+        if (position.load(std::memory_order_relaxed) != kPassed)
+            position.store(std::numeric_limits<std::int64_t>::min(), std::memory_order_release);
+    counts_.resyncs.fetch_add(1, std::memory_order_relaxed);
+    return true;
+}
+
+/// Returns whether chunks below `tail` may leave: all other members have passed them, or patience is over.
+bool ChunkWindow::may_advance(std::int64_t tail, unsigned member, std::uint64_t now) noexcept {
+    if (config_.eviction == Eviction::lossy || !has_below(tail)) {
+        waiting_since_ = 0;
+        return true;
+    }
+    const auto is_behind = [&](unsigned i) {
+        return i != member && positions_[i].load(std::memory_order_acquire) < tail;
+    };
+    bool passed = true;
+    for (unsigned i = 0; i < kMaxMembers; i++)
+        passed &= !is_behind(i);
+    if (!passed) {
+        if (waiting_since_ == 0)
+            waiting_since_ = now;
+        if (config_.patience_ticks == 0 || now - waiting_since_ <= config_.patience_ticks)
+            return false;
+        counts_.out_waited.fetch_add(1, std::memory_order_relaxed);
+        // They are waited for again when they have had packets.
+        for (unsigned i = 0; i < kMaxMembers; i++)
+            if (is_behind(i))
+                positions_[i].store(kPassed, std::memory_order_release);
+    }
+    waiting_since_ = 0;
+    return true;
+}
+
+/// Moves the window so that `id` is its newest one.
+void ChunkWindow::advance(std::int64_t id, std::uint64_t now) noexcept {
+    const std::int64_t before = head_.load(std::memory_order_relaxed);
+    const std::int64_t tail = std::max<std::int64_t>(id - config_.chunks + 1, 0);
+    if (tail > tail_.load(std::memory_order_relaxed))
+        retire_below(tail);
+    if (before < 0) {
+        tail_.store(tail, std::memory_order_relaxed);
+        first_ = id;
+    }
+    head_.store(id, std::memory_order_relaxed);
+    changed_ = true;
+    if (config_.back_fill)
+        for (std::int64_t i = std::max(before + 1, tail); i < id; i++)
+            install(i, now);
+}
+
+/// Returns whether a chunk with a lower id is open.
+bool ChunkWindow::has_below(std::int64_t id) const noexcept {
+    return std::any_of(slots_.begin(), slots_.end(), [id](const std::atomic<Chunk*>& slot) {
+        const Chunk* const chunk = slot.load(std::memory_order_relaxed);
+        return chunk != nullptr && chunk->id < id;
+    });
+}
+
+/// Retires the open chunks with ids up to this one, the oldest first. Returns how many.
+std::uint64_t ChunkWindow::retire_through(std::int64_t id) noexcept {
+    const std::int64_t tail = tail_.load(std::memory_order_relaxed);
+    const std::int64_t last = std::min(id, head_.load(std::memory_order_relaxed));
+    std::uint64_t retired = 0;
+    // Ids go up to the largest number: they are counted, not compared.
+    for (std::int64_t left = last - tail, i = tail; left >= 0; left--) {
+        std::atomic<Chunk*>& place = slot(i);
+        if (Chunk* const chunk = place.load(std::memory_order_relaxed); chunk != nullptr) {
+            place.store(nullptr, std::memory_order_relaxed);
+            retired_[retired_end_++ & (retired_.size() - 1)] = {chunk, 0};
+            retired++;
+        }
+        i += left != 0;
+    }
+    changed_ |= retired != 0;
+    retired_count_.fetch_add(static_cast<std::uint32_t>(retired), std::memory_order_relaxed);
+    return retired;
+}
+
+/// Retires the open chunks with lower ids, and makes these ids late. The id is above the tail.
+void ChunkWindow::retire_below(std::int64_t id) noexcept {
+    const auto ids = static_cast<std::uint64_t>(id - tail_.load(std::memory_order_relaxed));
+    const std::uint64_t retired = retire_through(id - 1);
+    if (head_.load(std::memory_order_relaxed) >= 0)
+        counts_.skipped.fetch_add(ids - retired, std::memory_order_relaxed);
+    tail_.store(id, std::memory_order_relaxed);
+}
+
+/// Opens a chunk for an id of the window that has none. Returns null when none is free.
+Chunk* ChunkWindow::install(std::int64_t id, std::uint64_t now) noexcept {
+    Chunk* const chunk = ring_.open();
+    if (chunk == nullptr) {
+        count_shortage(id);
+        return nullptr;
+    }
+    chunk->id = id;
+    chunk->cut = id <= first_;
+    chunk->stream = config_.stream;
+    chunk->opened = now;
+    chunk->last_used.store(now, std::memory_order_relaxed);
+    const std::uint64_t parts = parts_.load(std::memory_order_acquire);
+    chunk->parts_per_heap = parts == 0 ? 1 : static_cast<std::uint32_t>(parts);
+    slot(id).store(chunk, std::memory_order_release);
+    counts_.opened.fetch_add(1, std::memory_order_relaxed);
+    changed_ = true;
+    return chunk;
+}
+
+/// Counts an id that found no free chunk once, however often it is asked for.
+void ChunkWindow::count_shortage(std::int64_t id) noexcept {
+    std::int64_t& wanted = wanted_[static_cast<std::uint64_t>(id) & mask_];
+    if (std::exchange(wanted, id) != id)
+        counts_.short_of.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// Tells the members of changed slots. What was retired before is handed over when all have taken notice.
+void ChunkWindow::publish() noexcept {
+    if (!std::exchange(changed_, false))
+        return;
+    const std::uint64_t token = rte_rcu_qsbr_start(qsbr_.get());
+    for (std::size_t i = retired_end_; i != retired_first_; i--) {
+        Retired& r = retired_[(i - 1) & (retired_.size() - 1)];
+        if (r.token != 0)
+            break;
+        r.token = token;
+    }
+}
+
+/// Hands over what all members have let go. Returns whether there was any: then ring().wake(), without the
+/// turn, because it may be a system call.
+bool ChunkWindow::hand_over_retired() noexcept {
+    bool any = false;
+    while (retired_first_ != retired_end_) {
+        const Retired& r = retired_[retired_first_ & (retired_.size() - 1)];
+        if (rte_rcu_qsbr_check(qsbr_.get(), r.token, false) != 1)
+            break;
+        r.chunk->handed_over = rte_rdtsc();
+        counts_.handed_over.fetch_add(1, std::memory_order_relaxed);
+        ring_.hand_over(*r.chunk);
+        retired_first_++;
+        retired_count_.fetch_sub(1, std::memory_order_relaxed);
+        any = true;
+    }
+    return any;
+}
+
+/// Hands over what it can, if there is any and the turn is free.
+void ChunkWindow::try_hand_over() noexcept {
+    if (retired_count_.load(std::memory_order_relaxed) == 0 || !try_turn()) [[likely]]
+        return;
+    const bool any = hand_over_retired();
+    end_turn();
+    if (any)
+        ring_.wake();
+}
+
+/// Closes the oldest chunks that have had no packet for too long.
+void ChunkWindow::close_idle(std::uint64_t now) noexcept {
+    const std::int64_t head = head_.load(std::memory_order_relaxed);
+    // The largest id has no successor that its packets could be later than: it stays until the end.
+    for (std::int64_t i = tail_.load(std::memory_order_relaxed); i <= head && i != kPassed; i++) {
+        Chunk* const chunk = slot(i).load(std::memory_order_relaxed);
+        if (chunk == nullptr)
+            continue;
+        const std::uint64_t used = chunk->last_used.load(std::memory_order_relaxed);
+        if (now < used || now - used <= config_.timeout_ticks)
+            break;
+        retire_below(i + 1);
+        counts_.timed_out.fetch_add(1, std::memory_order_relaxed);
+    }
+    publish();
+}
+
+/// Retires all chunks; the next packet begins a new window.
+void ChunkWindow::close_all() noexcept {
+    for (std::atomic<Chunk*>& slot : slots_)
+        if (Chunk* const chunk = slot.load(std::memory_order_relaxed); chunk != nullptr)
+            chunk->cut = true;
+    // Ids may come again.
+    std::fill(wanted_.begin(), wanted_.end(), -1);
+    if (const std::int64_t head = head_.load(std::memory_order_relaxed); head >= 0)
+        retire_through(head);
+    head_.store(-1, std::memory_order_relaxed);
+    tail_.store(0, std::memory_order_relaxed);
+    changed_ = true;
+    waiting_since_ = 0;
+    publish();
+    if (hand_over_retired())
+        ring_.wake();
+}
+
+Member::Member(ChunkWindow& window) : window_(window), mask_(window.mask_), slots_(window.slots_.size()) {
+    std::uint64_t joined = window.joined_.load(std::memory_order_relaxed);
+    do {
+        if (joined == ~std::uint64_t{0})
+            throw_usage(kWhere, "more than {} lcores fill it", kMaxMembers);
+        number_ = static_cast<unsigned>(std::countr_one(joined));
+    } while (!window.joined_.compare_exchange_weak(joined, joined | std::uint64_t{1} << number_,
+                                                   std::memory_order_acq_rel));
+    window.positions_[number_].store(std::numeric_limits<std::int64_t>::min(), std::memory_order_release);
+    rte_rcu_qsbr_thread_register(window.qsbr_.get(), number_);
+}
+
+Member::~Member() {
+    leave();
+}
+
+/// Copies the slots if they have changed. Returns whether they had.
+bool Member::refresh() noexcept {
+    const std::uint64_t token = __atomic_load_n(&window_.qsbr_->token, __ATOMIC_ACQUIRE);
+    if (token == token_) [[likely]]
+        return false;
+    token_ = token;
+    if (const std::uint32_t restarts = window_.restarts_.load(std::memory_order_acquire);
+        std::exchange(restarts_, restarts) != restarts)
+        highest_ = -1;
+    head_ = window_.head_.load(std::memory_order_relaxed);
+    tail_ = window_.tail_.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < slots_.size(); i++)
+        slots_[i] = window_.slots_[i].load(std::memory_order_acquire);
+    return true;
+}
+
+Chunk* Member::open(const Request& r, Missing& missing) noexcept {
+    if (left_) [[unlikely]] {
+        missing = Missing::no_chunk;
+        return nullptr;
+    }
+    go_online();
+    refresh();
+    if (Chunk* const chunk = find(r.id); chunk != nullptr)
+        return chunk;
+    // Most late packets need no turn.
+    const std::uint64_t jump = window_.config_.max_jump;
+    const bool before = head_ >= 0 && r.id < tail_;
+    if (before && (jump == 0 || distance(r.id, tail_) <= jump)) {
+        missing = Missing::late;
+        return nullptr;
+    }
+    if (!window_.try_turn()) {
+        // A vote that is not counted costs little.
+        const bool beyond = head_ >= 0 && jump != 0 && r.id > head_ && distance(head_, r.id) > jump;
+        if (before)
+            window_.counts_.long_past.fetch_add(r.votes, std::memory_order_relaxed);
+        missing = before ? Missing::late : beyond ? Missing::future : Missing::busy;
+        return nullptr;
+    }
+    Chunk* const chunk = open_in_turn(r, missing);
+    window_.publish();
+    const bool any = window_.hand_over_retired();
+    window_.end_turn();
+    if (any)
+        window_.ring_.wake();
+    refresh();
+    return chunk;
+}
+
+Chunk* Member::open_in_turn(const Request& r, Missing& missing) noexcept {
+    ChunkWindow& w = window_;
+    const std::int64_t head = w.head_.load(std::memory_order_relaxed);
+    const std::int64_t tail = w.tail_.load(std::memory_order_relaxed);
+    const std::uint64_t jump = w.config_.max_jump;
+    std::int64_t id = r.id;
+    if (head >= 0 && (id < tail || id > head)) {
+        const bool before = id < tail;
+        const bool far = jump != 0 && (before ? distance(id, tail) : distance(head, id)) > jump;
+        if ((far && !w.is_believed(r.anew, r.source, r.votes, r.now)) || (before && !far)) {
+            missing = before ? Missing::late : Missing::future;
+            if (before && far)
+                w.counts_.long_past.fetch_add(r.votes, std::memory_order_relaxed);
+            return nullptr;
+        }
+        if (far)
+            id = r.anew;
+    }
+    if (id > w.head_.load(std::memory_order_relaxed)) {
+        if (!w.may_advance(id - w.config_.chunks + 1, number_, r.now)) {
+            // It has passed what lies before its own window: others may wait for it.
+            highest_ = std::max(highest_, id);
+            w.positions_[number_].store(highest_ - w.config_.chunks + 1, std::memory_order_release);
+            missing = r.can_wait ? Missing::waits : Missing::no_chunk;
+            return nullptr;
+        }
+        w.advance(id, r.now);
+    }
+    Chunk* chunk = w.slot(id).load(std::memory_order_relaxed);
+    if (chunk == nullptr)
+        chunk = w.install(id, r.now);
+    missing = chunk != nullptr ? Missing::none : r.can_wait ? Missing::waits : Missing::no_chunk;
+    return chunk;
+}
+
+/// Notes when chunks were used, and which ones this member may still need.
+void Member::note_use() noexcept {
+    const ChunkWindowConfig& config = window_.config_;
+    if (config.eviction == Eviction::lossless && highest_ >= 0)
+        window_.positions_[number_].store(highest_ - config.chunks + 1, std::memory_order_release);
+    if (config.timeout_ticks == 0)
+        return;
+    for (Chunk* const chunk : slots_)
+        if (chunk != nullptr &&
+            chunk->shares[number_].last > chunk->last_used.load(std::memory_order_relaxed))
+            chunk->last_used.store(chunk->shares[number_].last, std::memory_order_relaxed);
+}
+
+/// Makes the others wait for this member's boundaries. Its slots are empty before.
+void Member::go_online() noexcept {
+    if (online_) [[likely]]
+        return;
+    online_ = true;
+    rte_rcu_qsbr_thread_online(window_.qsbr_.get(), number_);
+}
+
+bool Member::boundary() noexcept {
+    if (left_) [[unlikely]]
+        return false;
+    // The slots are read after the report, and not used between: a chunk that the report lets go is in none
+    // of them afterwards.
+    if (used_any_) {
+        used_any_ = false;
+        note_use();
+    }
+    if (online_) [[likely]]
+        rte_rcu_qsbr_quiescent(window_.qsbr_.get(), number_);
+    else
+        go_online();
+    const bool changed = refresh();
+    window_.try_hand_over();
+    return changed;
+}
+
+void Member::look() noexcept {
+    if (left_) [[unlikely]]
+        return;
+    go_online();
+    refresh();
+}
+
+void Member::passed() noexcept {
+    if (left_ || !online_) [[unlikely]]
+        return;
+    if (used_any_) {
+        used_any_ = false;
+        note_use();
+    }
+    // rte_rcu_qsbr_quiescent() would report the window's latest token. The slots are those of this one.
+    std::uint64_t& reported = window_.qsbr_->qsbr_cnt[number_].cnt;
+    if (__atomic_load_n(&reported, __ATOMIC_RELAXED) != token_)
+        __atomic_store_n(&reported, token_, __ATOMIC_RELEASE);
+    window_.try_hand_over();
+}
+
+void Member::offline() noexcept {
+    if (!online_ || left_)
+        return;
+    online_ = false;
+    std::fill(slots_.begin(), slots_.end(), nullptr);
+    token_ = 0;
+    head_ = -1;  // newest() refreshes then
+    rte_rcu_qsbr_thread_offline(window_.qsbr_.get(), number_);
+    window_.try_hand_over();
+}
+
+void Member::expire(std::uint64_t now) noexcept {
+    if (left_ || window_.config_.timeout_ticks == 0)
+        return;
+    note_use();
+    if (!window_.try_turn())
+        return;
+    window_.close_idle(now);
+    window_.end_turn();
+    window_.try_hand_over();
+}
+
+void Member::leave() noexcept {
+    if (left_)
+        return;
+    offline();
+    left_ = true;
+    rte_rcu_qsbr_thread_unregister(window_.qsbr_.get(), number_);
+    window_.positions_[number_].store(kPassed, std::memory_order_release);
+    const std::uint64_t own = std::uint64_t{1} << number_;
+    // The last member finds the turn free: the others have ended theirs before they left.
+    if (window_.joined_.fetch_and(~own, std::memory_order_acq_rel) == own && window_.try_turn()) {
+        window_.close_all();
+        window_.end_turn();
+    }
+}
+
+}  // namespace spead::chunk

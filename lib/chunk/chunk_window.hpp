@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "chunk/chunk.hpp"
+#include "chunk/chunk_ring.hpp"
+#include "chunk/resync.hpp"
+
+struct rte_rcu_qsbr;
+
+namespace spead::chunk {
+
+/// Says when a chunk leaves the window because a newer one needs its place.
+enum class Eviction : std::uint8_t {
+    lossy,     ///< at once
+    lossless,  ///< when every member has passed it
+};
+
+struct ChunkWindowConfig {
+    static constexpr std::uint32_t kMaxChunks = 256;
+
+    std::uint32_t chunks = 2;  ///< ids that may be open at a time, 1..kMaxChunks
+    Eviction eviction = Eviction::lossy;
+    std::uint64_t timeout_ticks = 0;  ///< closes a chunk after so long without a packet; 0: never
+    /// Limits how long members wait for those that have not passed a chunk (lossless); then it leaves
+    /// nevertheless. 0: no limit.
+    std::uint64_t patience_ticks = 0;
+    /// Limits the chunks past either end of the window that a single packet is believed; others vote
+    /// (Resync). 0: every packet is believed, and nothing moves the window back.
+    std::uint64_t max_jump = 0;
+    std::uint64_t second_ticks = 1;  ///< of the lcores' clock
+    bool back_fill = false;          ///< opens chunks for skipped ids, too, as spead2 does
+    std::uint32_t stream = 0;        ///< Chunk::stream
+};
+
+/// Counts what happened to a window's chunks. Written by the member that has the turn. Any thread reads them,
+/// one by one.
+struct WindowCounts {
+    std::atomic<std::uint64_t> opened{0};
+    std::atomic<std::uint64_t> handed_over{0};
+    std::atomic<std::uint64_t> timed_out{0};   ///< of those that left the window
+    std::atomic<std::uint64_t> short_of{0};    ///< ids that were wanted while no chunk was free
+    std::atomic<std::uint64_t> skipped{0};     ///< ids that left the window without a chunk
+    std::atomic<std::uint64_t> resyncs{0};     ///< jumps that were believed after a vote
+    std::atomic<std::uint64_t> out_waited{0};  ///< times that patience ended (lossless)
+    /// Counts packets that were late by more than max_jump chunks, and not believed.
+    std::atomic<std::uint64_t> long_past{0};
+};
+
+/// Holds the open chunks of one sequence, which several lcores (members) fill together, without locks and
+/// without atomics per packet.
+///
+/// The slots, by id modulo `chunks`, a token that moves with every change, and the turn are shared. Each
+/// member has a copy of the slots, which it refreshes between batches when the token has moved. A member
+/// whose packet needs a chunk that is not open tries to get the turn once. With the turn it retires the
+/// oldest chunks and installs a free one; without it, the packet is tried again at the end of the batch. A
+/// retired chunk is handed over when every online member has passed a batch boundary (rte_rcu_qsbr): then no
+/// copy into it is outstanding.
+class ChunkWindow {
+  public:
+    /// Refers to the ring, which outlives the window. Throws Error, UsageError.
+    ChunkWindow(const ChunkWindowConfig& config, ChunkRing& ring);
+    /// Hands open chunks over; all members are gone.
+    ~ChunkWindow();
+    ChunkWindow(const ChunkWindow&) = delete;
+    ChunkWindow& operator=(const ChunkWindow&) = delete;
+
+    const ChunkWindowConfig& config() const noexcept { return config_; }
+    ChunkRing& ring() const noexcept { return ring_; }
+    const WindowCounts& counts() const noexcept { return counts_; }
+    /// Returns the chunks that are open, or retired and not handed over: opened - handed_over. Any thread.
+    std::size_t open() const noexcept;
+    /// Returns those of them that are retired. Any thread.
+    std::size_t retired() const noexcept { return retired_count_.load(std::memory_order_relaxed); }
+    /// Returns the highest id of the window; -1: none was opened yet. Any thread.
+    std::int64_t head() const noexcept { return head_.load(std::memory_order_relaxed); }
+    /// Agrees on the payload bytes of a packet, and so on the parts of a heap of `heap_bytes`: the first one
+    /// to say so decides. Returns the agreed bytes.
+    std::uint32_t agree_on_parts(std::uint32_t part_bytes, std::uint64_t heap_bytes) noexcept;
+    /// Notes that a source is active. Any member, a packet per batch.
+    void note_source(std::uint32_t source, std::uint64_t now) noexcept { sources_.note(source, now); }
+
+  private:
+    friend class Member;
+
+    struct Retired {
+        Chunk* chunk;
+        std::uint64_t token;
+    };
+    struct FreeQsbr {
+        void operator()(rte_rcu_qsbr* qsbr) const noexcept;
+    };
+
+    bool try_turn() noexcept { return !turn_.exchange(true, std::memory_order_acquire); }
+    void end_turn() noexcept { turn_.store(false, std::memory_order_release); }
+    std::atomic<Chunk*>& slot(std::int64_t id) noexcept {
+        return slots_[static_cast<std::uint64_t>(id) & mask_];
+    }
+
+    // With the turn:
+    bool is_believed(std::int64_t id, std::uint32_t source, std::uint32_t votes, std::uint64_t now) noexcept;
+    bool may_advance(std::int64_t tail, unsigned member, std::uint64_t now) noexcept;
+    void advance(std::int64_t id, std::uint64_t now) noexcept;
+    bool has_below(std::int64_t id) const noexcept;
+    std::uint64_t retire_through(std::int64_t id) noexcept;
+    void retire_below(std::int64_t id) noexcept;
+    Chunk* install(std::int64_t id, std::uint64_t now) noexcept;
+    void count_shortage(std::int64_t id) noexcept;
+    void publish() noexcept;
+    bool hand_over_retired() noexcept;
+    void try_hand_over() noexcept;
+    void close_idle(std::uint64_t now) noexcept;
+    void close_all() noexcept;
+
+    ChunkWindowConfig config_;
+    ChunkRing& ring_;
+    WindowCounts counts_;
+    std::unique_ptr<rte_rcu_qsbr, FreeQsbr> qsbr_;
+    std::uint64_t mask_;
+    std::vector<std::atomic<Chunk*>> slots_;                        ///< by id & mask_
+    std::array<std::atomic<std::int64_t>, kMaxMembers> positions_;  ///< lowest id a member may still need
+    std::atomic<std::uint64_t> joined_{0};                          ///< a bit for each member
+    alignas(64) std::atomic<bool> turn_{false};
+    alignas(64) std::atomic<std::int64_t> head_{-1};
+    std::atomic<std::int64_t> tail_{0};  ///< lower ids are late
+    std::atomic<std::uint32_t> retired_count_{0};
+    /// Holds the payload bytes of a packet << 32 | the parts of a heap; 0: not agreed yet.
+    std::atomic<std::uint64_t> parts_{0};
+    std::atomic<std::uint32_t> restarts_{0};  ///< times that the window began anew after a vote
+    ActiveSources sources_;
+    // Guarded by the turn.
+    std::vector<Retired> retired_;  ///< ring of a power of two, in order of retirement
+    std::size_t retired_first_ = 0;
+    std::size_t retired_end_ = 0;
+    bool changed_ = false;              ///< slots, since the last token
+    std::int64_t first_ = -1;           ///< id that the window began with
+    std::vector<std::int64_t> wanted_;  ///< by slot: the last id that found no free chunk; -1: none
+    Resync resync_;
+    std::size_t active_ = 0;           ///< sources
+    std::uint64_t active_at_ = 0;      ///< ticks of that count
+    std::uint64_t waiting_since_ = 0;  ///< ticks; 0: no member waits
+};
+
+/// Takes part in a window for one lcore. Belongs to that lcore from its first boundary() on, and to control
+/// code before and after.
+class Member {
+  public:
+    /// Joins. Control code, at any time. Throws UsageError: too many members.
+    explicit Member(ChunkWindow& window);
+    /// Leaves, if leave() was not called. Control code; the lcore does not use it any more.
+    ~Member();
+    Member(const Member&) = delete;
+    Member& operator=(const Member&) = delete;
+
+    /// Says why a packet has no chunk.
+    enum class Missing : std::uint8_t {
+        none,      ///< it has one
+        late,      ///< its id is before the window
+        no_chunk,  ///< no chunk is free
+        future,    ///< its id is too far ahead, and it has voted
+        busy,      ///< another member has the turn: ask again after the batch
+        waits,     ///< a member has not passed the oldest chunk (lossless), or no chunk is free: a lossless
+                   ///< source asks again later
+    };
+
+    /// Returns the open chunk of an id; null: ask open().
+    Chunk* find(std::int64_t id) const noexcept {
+        Chunk* const chunk = slots_[static_cast<std::uint64_t>(id) & mask_];
+        return chunk != nullptr && chunk->id == id ? chunk : nullptr;
+    }
+    /// Describes a packet that needs a chunk.
+    struct Request {
+        std::int64_t id;          ///< of the chunk; far below 0: before all
+        std::int64_t anew;        ///< of the chunk if the window begins anew: without the wraps before
+        std::uint32_t source;     ///< IPv4 address
+        bool can_wait;            ///< its source loses nothing by waiting
+        std::uint64_t now;        ///< ticks
+        std::uint32_t votes = 1;  ///< packets that it stands for
+    };
+    /// Opens the chunk of a packet; it may have the id `anew`.
+    Chunk* open(const Request& r, Missing& missing) noexcept;
+    /// Ends a batch: no copy of this member is outstanding. Refreshes the slots, and hands retired chunks
+    /// over if it can. Also between polls without packets. Returns true when chunks have left: live heaps in
+    /// chunks that find() does not return must be given up.
+    bool boundary() noexcept;
+    /// Does boundary() in two steps, for a member whose heaps may write to a chunk in several batches. look()
+    /// refreshes the slots. Then the member writes its last to chunks that find() does not return any more.
+    /// passed() says that it has: a chunk that left after look() is not handed over.
+    void look() noexcept;
+    void passed() noexcept;
+    /// Returns a number that moves with every refresh that found changes; 0: it has no slots.
+    std::uint64_t token() const noexcept { return token_; }
+    /// Says that the lcore is going to sleep, with no copy outstanding; boundary() ends that.
+    void offline() noexcept;
+    /// Closes chunks without packets (timeout_ticks). Every few milliseconds, between batches.
+    void expire(std::uint64_t now) noexcept;
+    /// Leaves: no packets come any more. With the last member all chunks leave the window.
+    void leave() noexcept;
+    bool has_left() const noexcept { return left_; }
+
+    ChunkWindow& window() const noexcept { return window_; }
+    unsigned number() const noexcept { return number_; }
+    /// Returns the highest id of the window when it was last refreshed; -1: none. Goes online.
+    std::int64_t newest() noexcept {
+        if (head_ < 0) [[unlikely]] {
+            go_online();
+            refresh();
+        }
+        return head_;
+    }
+    /// Notes that a packet was placed into the chunk, for timeouts and lossless eviction.
+    void used(const Chunk& chunk) noexcept {
+        highest_ = chunk.id > highest_ ? chunk.id : highest_;
+        used_any_ = true;
+    }
+    /// Does used() for a chunk that a packet was placed into since the slots were refreshed.
+    void used_again() noexcept { used_any_ = true; }
+
+  private:
+    bool refresh() noexcept;
+    void go_online() noexcept;
+    Chunk* open_in_turn(const Request& r, Missing& missing) noexcept;
+    void note_use() noexcept;
+
+    ChunkWindow& window_;
+    unsigned number_;
+    std::uint64_t mask_;
+    std::vector<Chunk*> slots_;   ///< copy
+    std::int64_t head_ = -1;      ///< copy
+    std::int64_t tail_ = 0;       ///< copy
+    std::uint64_t token_ = 0;     ///< of the copy
+    std::int64_t highest_ = -1;   ///< id of its packets
+    std::uint32_t restarts_ = 0;  ///< of the copy
+    bool used_any_ = false;       ///< since the last boundary
+    bool online_ = false;
+    bool left_ = false;
+};
+
+}  // namespace spead::chunk

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "runtime/plan.hpp"
+
+namespace spead::config {
+
+/// Holds a rule that a [[send]] breaks.
+struct PatternFault {
+    std::string_view key;  ///< of [[send]]
+    std::string what;      ///< the fault and the fix
+};
+
+/// Checks the keys that depend on `pattern` and `repeat_items`. Returns the first fault. The endpoints are at
+/// least one, and the values are in their ranges.
+std::optional<PatternFault> pattern_fault(const runtime::SendPlan& send);
+
+}  // namespace spead::config

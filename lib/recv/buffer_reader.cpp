@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "recv/buffer_reader.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "wire/net.hpp"
+#include "wire/spead.hpp"
+
+namespace spead::recv {
+
+namespace {
+
+/// Returns the length of the packet at the beginning of `bytes`; if there is none, all of them that fit a
+/// datagram.
+std::size_t packet_at(std::span<const std::uint8_t> bytes) {
+    wire::SpeadPacket p;
+    if (wire::parse_spead_prefix(bytes.data(), bytes.size(), p) != wire::SpeadError::none)
+        return bytes.size();
+    return std::size_t{p.header_length} + p.payload_length;
+}
+
+}  // namespace
+
+PacketReader::Fed BufferReader::feed(DatagramLane& lane, std::uint64_t now) {
+    std::array<Datagram, RxAgent::kBurst> burst;
+    std::size_t count = 0;
+    for (std::span<const std::uint8_t> rest = left_; count < burst.size() && !rest.empty(); count++) {
+        const std::size_t length = packet_at(rest);
+        burst[count] = {way_, rest.first(std::min(length, wire::kMaxUdpPayload)), false};
+        rest = rest.subspan(length);
+    }
+    if (count == 0)
+        return Fed::end;
+    const std::size_t taken = lane.take(std::span(burst).first(count), now);
+    for (std::size_t i = 0; i < taken; i++)
+        left_ = left_.subspan(packet_at(left_));
+    return taken == 0 ? Fed::blocked : Fed::packets;
+}
+
+}  // namespace spead::recv

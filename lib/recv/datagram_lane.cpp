@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "recv/datagram_lane.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <rte_mbuf.h>
+
+#include "wire/net.hpp"
+
+/// Gives an RX agent packets that no port has received.
+namespace spead::recv {
+
+namespace {
+
+/// Limits the bytes of a segment: rte_mbuf has 16 bits for them.
+constexpr std::size_t kSegment = 0xFF00;
+constexpr std::size_t kSegments = (DatagramLane::kLongestFrame + kSegment - 1) / kSegment;
+static_assert(kSegments >= 2, "a datagram has its header in a segment of its own");
+
+constexpr std::uint64_t kRightSums = RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+
+/// Describes `length` bytes, which are only read. Each user gives one reference back, and one more keeps the
+/// descriptor out of the pool that it does not have.
+void describe(rte_mbuf& m, const std::uint8_t* bytes, std::size_t length) noexcept {
+    m.buf_addr = const_cast<std::uint8_t*>(bytes);
+    m.data_off = 0;
+    rte_mbuf_refcnt_set(&m, 2);
+    m.nb_segs = 1;
+    m.port = 0;
+    m.ol_flags = 0;
+    m.packet_type = 0;
+    m.pkt_len = static_cast<std::uint32_t>(length);
+    m.data_len = static_cast<std::uint16_t>(length);
+    m.buf_len = static_cast<std::uint16_t>(length);
+    m.next = nullptr;
+    m.pool = nullptr;
+}
+
+}  // namespace
+
+/// Holds the descriptors of one burst. It is the receive queue of the lane's source.
+struct DatagramLane::Packets {
+    struct Packet {
+        std::array<rte_mbuf, kSegments> segments;
+        std::array<std::uint8_t, wire::NetHeaderTemplate::kMaxLength> header;
+    };
+
+    Packets() {
+        for (Packet& p : all)
+            for (rte_mbuf& m : p.segments)
+                m = {};
+    }
+
+    /// Hands the packets over at most once, as a driver does.
+    static std::uint16_t burst(void* context, std::uint16_t /*queue*/, rte_mbuf** mbufs, std::uint16_t max) {
+        auto& self = *static_cast<Packets*>(context);
+        const auto n = static_cast<std::uint16_t>(std::min<std::size_t>(max, self.filled - self.polled));
+        for (std::uint16_t i = 0; i < n; i++)
+            mbufs[i] = self.all[self.polled + i].segments.data();
+        self.polled += n;
+        return n;
+    }
+
+    void put(const Datagram& d) noexcept {
+        const std::size_t length = std::min(d.payload.size(), wire::kMaxUdpPayload);
+        wire::NetHeaderSpec way;
+        way.src_ip = d.way.source.value;
+        way.dst_ip = d.way.destination.value;
+        way.src_port = d.way.source_port;
+        way.dst_port = d.way.destination_port;
+        if (d.has_headroom) {
+            auto* const frame = const_cast<std::uint8_t*>(d.payload.data()) - wire::kNetHeader;
+            wire::write_headers(frame, way, length);
+            put(std::span<const std::uint8_t>(frame, wire::kNetHeader + length));
+            all[filled - 1].segments[0].ol_flags = kRightSums;
+            return;
+        }
+        Packet& p = all[filled++];
+        wire::write_headers(p.header.data(), way, length);
+        rte_mbuf& head = p.segments[0];
+        describe(head, p.header.data(), wire::kNetHeader);
+        describe(p.segments[1], d.payload.data(), length);
+        head.ol_flags = kRightSums;
+        head.next = &p.segments[1];
+        head.nb_segs = 2;
+        head.pkt_len += static_cast<std::uint32_t>(length);
+    }
+
+    void put(std::span<const std::uint8_t> frame) noexcept {
+        Packet& p = all[filled++];
+        frame = frame.first(std::min(frame.size(), kLongestFrame));
+        rte_mbuf& head = p.segments[0];
+        describe(head, frame.data(), std::min(frame.size(), kSegment));
+        head.pkt_len = static_cast<std::uint32_t>(frame.size());
+        rte_mbuf* last = &head;
+        for (std::size_t at = kSegment; at < frame.size(); at += kSegment) {
+            rte_mbuf& m = p.segments[head.nb_segs++];
+            describe(m, frame.data() + at, std::min(frame.size() - at, kSegment));
+            last->next = &m;
+            last = &m;
+        }
+    }
+
+    std::array<Packet, RxAgent::kBurst> all;
+    std::size_t filled = 0;
+    std::size_t polled = 0;
+};
+
+DatagramLane::DatagramLane(const LaneConfig& config, std::size_t memory)
+    : arena_(memory, config.window.max_heap_bytes),
+      lane_(config, heap::PoolPlacer(arena_, arena_.capacity())),
+      packets_(std::make_unique<Packets>()) {
+    const std::uint16_t number = agent_.add_lane(lane_);
+    source_.queue = {&Packets::burst, packets_.get(), 0, nullptr};
+    source_.classifier = Classifier(config.endpoints.size());
+    for (std::size_t e = 0; e < config.endpoints.size(); e++)
+        source_.classifier.add(config.endpoints[e], {number, static_cast<std::uint16_t>(e)});
+    source_.flows = FlowCache(source_.classifier.size());
+    source_.lanes.push_back(number);
+    agent_.add_source(source_);
+}
+
+DatagramLane::~DatagramLane() = default;
+
+void DatagramLane::fill(std::unique_ptr<chunk::ChunkLane> chunks) noexcept {
+    agent_.remove_lane(0);
+    lane_.chunks = std::move(chunks);
+    agent_.add_lane(lane_);
+}
+
+void DatagramLane::receive(std::span<const Place> places) {
+    const std::uint16_t number = source_.lanes.front();
+    SourceTables tables{Classifier(places.size()), {}, {number}};
+    std::size_t size = lane_.endpoints.size();
+    for (const Place& p : places) {
+        tables.classifier.add(p.endpoint, {number, p.number});
+        size = std::max<std::size_t>(size, p.number + std::size_t{1});
+    }
+    tables.flows = FlowCache(tables.classifier.size());
+    lane_.endpoints.resize(size);
+    lane_.stops_seen.resize(size);
+    tables.exchange(source_);
+}
+
+/// Gives the agent the packets that were put. Returns how many it took; it forgets the others.
+std::size_t DatagramLane::give(std::uint64_t now) noexcept {
+    const std::size_t given = packets_->filled;
+    std::size_t left = given;
+    // A packet that waits is taken after all if nothing can come back that it might wait for: at the second
+    // poll.
+    for (int in_vain = 0; left != 0 && in_vain < 2;) {
+        const std::size_t before = left;
+        agent_.poll(now);
+        left = packets_->filled - packets_->polled + source_.waiting.count;
+        in_vain = left < before ? 0 : in_vain + 1;
+    }
+    source_.waiting.drop();
+    packets_->filled = packets_->polled = 0;
+    return given - left;
+}
+
+template <class Packet>
+std::size_t DatagramLane::take_all(std::span<const Packet> packets, std::uint64_t now) noexcept {
+    std::size_t taken = 0;
+    while (taken < packets.size()) {
+        for (const Packet& p :
+             packets.subspan(taken, std::min<std::size_t>(packets.size() - taken, RxAgent::kBurst)))
+            packets_->put(p);
+        const std::size_t n = give(now);
+        if (n == 0)
+            break;
+        taken += n;
+    }
+    return taken;
+}
+
+std::size_t DatagramLane::take(std::span<const Datagram> datagrams, std::uint64_t now) noexcept {
+    return take_all(datagrams, now);
+}
+
+std::size_t DatagramLane::take_frames(std::span<const std::span<const std::uint8_t>> frames,
+                                      std::uint64_t now) noexcept {
+    return take_all(frames, now);
+}
+
+}  // namespace spead::recv

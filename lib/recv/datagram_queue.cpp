@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "recv/datagram_queue.hpp"
+
+#include <array>
+
+namespace spead::recv {
+
+DatagramQueue::Pushed DatagramQueue::push(std::span<const std::uint8_t> payload,
+                                          std::chrono::nanoseconds patience) {
+    std::vector<std::uint8_t> copy(payload.begin(), payload.end());
+    std::unique_lock lock(mutex_);
+    const auto may_go_on = [this] { return stopped_ || queue_.size() < most_; };
+    if (patience == std::chrono::nanoseconds::max())
+        has_room_.wait(lock, may_go_on);
+    else
+        has_room_.wait_for(lock, patience, may_go_on);
+    if (stopped_)
+        return Pushed::stopped;
+    if (queue_.size() >= most_)
+        return Pushed::full;
+    queue_.push_back(std::move(copy));
+    lock.unlock();
+    has_some_.notify_one();
+    return Pushed::yes;
+}
+
+void DatagramQueue::stop() noexcept {
+    {
+        const std::lock_guard lock(mutex_);
+        stopped_ = true;
+    }
+    has_room_.notify_all();
+    has_some_.notify_all();
+}
+
+std::size_t DatagramQueue::size() const {
+    const std::lock_guard lock(mutex_);
+    return queue_.size();
+}
+
+bool DatagramQueue::stopped() const {
+    const std::lock_guard lock(mutex_);
+    return stopped_;
+}
+
+bool DatagramQueue::take(Batch& out, std::size_t most) {
+    bool more = false;
+    {
+        const std::lock_guard lock(mutex_);
+        for (std::size_t i = 0; i < most && !queue_.empty(); i++) {
+            out.push_back(std::move(queue_.front()));
+            queue_.pop_front();
+        }
+        more = !stopped_ || !queue_.empty();
+    }
+    has_room_.notify_all();
+    return more;
+}
+
+void DatagramQueue::put_back(Batch& taken, std::size_t first) {
+    const std::lock_guard lock(mutex_);
+    for (; taken.size() > first; taken.pop_back())
+        queue_.push_front(std::move(taken.back()));
+}
+
+void DatagramQueue::wait(std::chrono::milliseconds patience) {
+    std::unique_lock lock(mutex_);
+    has_some_.wait_for(lock, patience, [this] { return woken_ || stopped_ || !queue_.empty(); });
+    woken_ = false;
+}
+
+void DatagramQueue::wake_taker() noexcept {
+    {
+        const std::lock_guard lock(mutex_);
+        woken_ = true;
+    }
+    has_some_.notify_all();
+}
+
+void QueueReader::give_up() noexcept {
+    queue_->put_back(batch_, first_);
+}
+
+PacketReader::Fed QueueReader::feed(DatagramLane& lane, std::uint64_t now) {
+    bool more = true;
+    if (first_ == batch_.size()) {
+        batch_.clear();
+        first_ = 0;
+        more = queue_->take(batch_, RxAgent::kBurst);
+    }
+    if (batch_.empty())
+        return more ? Fed::nothing : Fed::end;
+    std::array<Datagram, RxAgent::kBurst> burst;
+    std::size_t count = 0;
+    for (std::size_t i = first_; i < batch_.size(); i++)
+        burst[count++] = {way_, batch_[i], false};
+    const std::size_t taken = lane.take(std::span(burst).first(count), now);
+    first_ += taken;
+    return taken == 0 ? Fed::blocked : Fed::packets;
+}
+
+}  // namespace spead::recv

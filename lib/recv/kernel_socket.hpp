@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/endpoint.hpp"
+#include "base/file_descriptor.hpp"
+
+namespace spead::recv {
+
+/// Returns the kernel's number of an interface, given by its name or its IPv4 address; 0 for an empty text.
+/// Throws Error.
+unsigned interface_number(const std::string& interface, const std::string& where);
+
+/// Holds an ordinary UDP socket that receives one address and port. It needs no privilege.
+class KernelSocket {
+  public:
+    struct Options {
+        std::string interface {};     ///< a network interface or its IPv4 address; empty: the kernel's choice
+        std::size_t buffer_size = 0;  ///< bytes of the kernel's receive buffer; 0: the kernel's default
+        bool gro = true;              ///< let the kernel give several datagrams of a sender at once
+        std::string where{};          ///< of errors and log lines
+        bool privileged = true;       ///< exceed net.core.rmem_max with CAP_NET_ADMIN
+    };
+
+    /// Binds the socket to the address and port of `endpoints`, which all have the same ones, and joins the
+    /// group: of each source that they name, or of all. Throws Error.
+    KernelSocket(const std::vector<Endpoint>& endpoints, const Options& options);
+
+    /// Leaves and joins, so that it receives what `endpoints` say, of the same address and port. Throws
+    /// Error, and has changed nothing but for groups that cannot be joined again, which the log names.
+    void change(const std::vector<Endpoint>& endpoints, const Options& options);
+
+    int fd() const noexcept { return fd_.get(); }
+    Endpoint place() const noexcept { return place_; }  ///< without a source
+    /// Returns the endpoints that it receives.
+    std::vector<Endpoint> endpoints() const;
+    /// Returns whether the kernel may give several datagrams at once (UDP_GRO, Linux 5.0).
+    bool gro() const noexcept { return gro_; }
+    /// Returns the bytes of the receive buffer that the kernel granted.
+    std::size_t buffer_size() const noexcept { return buffer_size_; }
+    /// Returns the datagrams that found no room in the buffer, modulo 2^32; none: the kernel does not tell.
+    std::optional<std::uint32_t> dropped() const noexcept;
+
+  private:
+    void bind_to(const Options& options);
+    void set_buffer(const Options& options);
+    bool set_membership(int option, Ipv4 source, unsigned index) const noexcept;
+    void join(Ipv4 source, unsigned index, const std::string& where) const;
+    void leave(Ipv4 source, unsigned index) const noexcept;
+
+    Endpoint place_;
+    std::vector<Ipv4> sources_;  ///< that are joined; one of 0: all
+    FileDescriptor fd_;
+    bool gro_ = false;
+    std::size_t buffer_size_ = 0;
+};
+
+}  // namespace spead::recv

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Offers packets to the chunks of their streams.
+#include <rte_mbuf.h>
+
+#include "recv/mbufs.hpp"
+#include "recv/rx_agent.hpp"
+
+namespace spead::recv {
+
+/// Offers a packet to the chunks of its stream, and stages its copy. Returns `counted` when it was dealt
+/// with, or waits for the end of the batch, and `waits` when its source has to wait: nothing was counted
+/// then.
+template <class Decoder>
+[[gnu::noinline]] auto BasicRxAgent<Decoder>::into_chunks(Lane<Decoder>& lane, std::uint16_t endpoint,
+                                                          heap::PacketView& view, rte_mbuf* mbuf,
+                                                          std::uint32_t payload_at, Into turn) noexcept
+    -> Accepted {
+    using Verdict = chunk::ChunkLane::Verdict;
+    const std::uint8_t* const frame = frame_of(mbuf);
+    // The parsers may have copied the items: they stay only for the time of this call.
+    const bool stays = view.item_count == 0 || (view.items >= frame && view.items < frame + mbuf->data_len);
+    // A stop ends what comes after it: packets that are to be offered again came before.
+    if (turn == Into::first && again_count_ != 0 && (view.flags & heap::PacketView::kStop) != 0)
+        [[unlikely]] {
+        again_[again_count_++] = {&lane, mbuf, payload_at, endpoint, view};
+        return Accepted::counted;
+    }
+    const chunk::ChunkLane::Accepted a =
+        turn == Into::at_last ? lane.chunks->accept_now(view, endpoint)
+                              : lane.chunks->accept(view, endpoint, turn == Into::again || !stays);
+    if (a.verdict == Verdict::waits) [[unlikely]]
+        return Accepted::waits;
+    if (a.verdict == Verdict::again) [[unlikely]] {
+        again_[again_count_++] = {&lane, mbuf, payload_at, endpoint, view};
+        return Accepted::counted;
+    }
+    if ((view.flags & heap::PacketView::kStop) != 0) [[unlikely]] {
+        lane.stops_seen[endpoint]++;
+        if (lane.config.window.stop_on_stop_item)
+            lane.chunks->stop();
+    }
+    if (a.verdict == Verdict::counted)
+        return Accepted::counted;
+    lane.endpoints[endpoint].bytes += view.payload_length;
+    const chunk::Rows& rows = lane.chunks->rows();
+    if (rows.bytes == 0 && payload_at + view.payload_length <= mbuf->data_len) [[likely]]
+        copies_[copy_count_++] = {a.base, frame + payload_at, a.offset, view.payload_length, lane.stores};
+    else
+        chains_[chain_count_++] = {a.base,
+                                   mbuf,
+                                   payload_at,
+                                   a.offset,
+                                   view.payload_length,
+                                   lane.stores,
+                                   rows.bytes == 0 ? nullptr : &rows,
+                                   view.offset};
+    return Accepted::counted;
+}
+
+/// Offers the packets again that found another lcore opening their chunks.
+template <class Decoder>
+[[gnu::noinline]] void BasicRxAgent<Decoder>::offer_again() noexcept {
+    const std::uint16_t count = std::exchange(again_count_, std::uint16_t{0});
+    batch_number_++;
+    for (std::uint16_t i = 0; i < count; i++) {
+        Again& a = again_[i];
+        touch(*a.lane);
+        // A source that waits keeps its packets in order; this one is behind them.
+        if (into_chunks(*a.lane, a.endpoint, a.view, a.mbuf, a.payload_at, Into::again) == Accepted::waits)
+            into_chunks(*a.lane, a.endpoint, a.view, a.mbuf, a.payload_at, Into::at_last);
+    }
+    copy_staged();
+    commit_batch();
+}
+
+template auto BasicRxAgent<SpeadDecoder>::into_chunks(SpeadLane&, std::uint16_t, heap::PacketView&, rte_mbuf*,
+                                                      std::uint32_t, Into) noexcept -> Accepted;
+template void BasicRxAgent<SpeadDecoder>::offer_again() noexcept;
+
+}  // namespace spead::recv

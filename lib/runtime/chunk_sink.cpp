@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/chunk_sink.hpp"
+
+#include <fmt/core.h>
+
+#include "base/error.hpp"
+#include "runtime/chunk_file_sink.hpp"
+#include "runtime/chunk_verify_sink.hpp"
+
+namespace spead::runtime {
+
+void check_readable(SinkKind sink, memory::MemoryKind kind, const std::string& where) {
+    if (memory::cpu_accessible(kind) || (sink != SinkKind::verify && sink != SinkKind::file))
+        return;
+    throw_usage(
+        where,
+        "the sink `{}` reads payload, and the CPU cannot read {} memory; set the `kind` of the sink to "
+        "null, or `memory` of [receive.chunk] to host or pinned",
+        sink == SinkKind::file ? "file" : "verify", memory::name_of(kind));
+}
+
+std::unique_ptr<ChunkSink> make_chunk_sink(const ReceivePlan& plan) {
+    const std::string where = fmt::format("receive {}", plan.name);
+    check_readable(plan.sink.kind, kind_of(plan.chunk->memory), where);
+    switch (plan.sink.kind) {
+        case SinkKind::verify:
+            return std::make_unique<ChunkVerifySink>(plan.name, plan.chunk->parsed(where));
+        case SinkKind::file:
+            return std::make_unique<ChunkFileSink>(plan.sink.directory, plan.name, plan.chunk->parsed(where));
+        case SinkKind::null:
+        case SinkKind::user:
+            break;
+    }
+    return std::make_unique<NullChunkSink>();
+}
+
+}  // namespace spead::runtime

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/output_directory.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/error.hpp"
+#include "base/open_output.hpp"
+
+namespace spead::runtime {
+
+namespace {
+
+constexpr unsigned kMostSuffixes = 1000000;
+
+/// Writes all bytes. Returns 0, or errno.
+int write_all(int fd, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+        if (n >= 0)
+            bytes = bytes.subspan(static_cast<std::size_t>(n));
+        else if (errno != EINTR)
+            return errno;
+    }
+    return 0;
+}
+
+FileDescriptor open_directory(const std::string& path, std::string_view what) {
+    OpenedOutput directory = open_output_directory(path, true);
+    if (!directory.file)
+        throw_error(path, "cannot make this directory for {}: {}", what, directory.reason);
+    if (faccessat(directory.file.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
+        throw_error(path, "cannot write {} here: {}", what, std::strerror(errno));
+    return std::move(directory.file);
+}
+
+}  // namespace
+
+OutputDirectory::OutputDirectory(std::string path, std::string_view what)
+    : path_(std::move(path)), directory_(open_directory(path_, what)) {}
+
+OutputDirectory::Written OutputDirectory::write_new(const std::string& name,
+                                                    std::span<const std::span<const std::byte>> parts) const {
+    Written written{name + ".bin"};
+    FileDescriptor file;
+    for (unsigned suffix = 2;; suffix++) {
+        // O_EXCL follows no link.
+        file = FileDescriptor(
+            openat(directory_.get(), written.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+        if (file)
+            break;
+        if (errno != EEXIST || suffix > kMostSuffixes) {
+            written.error = errno;
+            return written;
+        }
+        written.name = fmt::format("{}-{}.bin", name, suffix);
+    }
+    for (const std::span<const std::byte> part : parts)
+        if (written.error == 0)
+            written.error = write_all(file.get(), part);
+    if (close(file.release()) != 0 && written.error == 0)
+        written.error = errno;
+    if (written.error != 0)
+        unlinkat(directory_.get(), written.name.c_str(), 0);
+    return written;
+}
+
+}  // namespace spead::runtime

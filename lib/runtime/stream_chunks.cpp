@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/stream_chunks.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/error.hpp"
+#include "base/start_thread.hpp"
+#include "base/tick_rate.hpp"
+#include "base/units.hpp"
+#include "port/netdev.hpp"
+#include "runtime/consumers.hpp"
+#include "runtime/layout.hpp"
+
+namespace spead::runtime {
+
+namespace {
+
+/// Limits a wait for chunks, so that a lost wake-up costs little.
+constexpr int kWaitMs = 100;
+/// Returns the placement of the plan; none: a callback places the heaps.
+std::optional<chunk::Placement> placement_of(const ReceivePlan& plan) {
+    if (plan.chunk->by_callback)
+        return std::nullopt;
+    return plan.chunk->parsed(fmt::format("receive {}", plan.name));
+}
+
+ChunkShape shape_of(const std::optional<chunk::Placement>& placement,
+                    const std::function<chunk::PlaceCallback()>& make_callback) {
+    return placement ? ChunkShape(*placement) : ChunkShape(make_callback());
+}
+
+void lock(memory::Mapping& memory, const ReceivePlan& plan, const chunk::Layout& layout) {
+    const int error = memory.lock();
+    if (error == 0)
+        return;
+    const std::uint64_t limit = port::lockable_bytes();
+    throw_error(
+        fmt::format("receive {}", plan.name),
+        "{} chunks x {} = {} cannot be locked in memory: {}; RLIMIT_MEMLOCK is {}: raise it (ulimit -l, "
+        "LimitMEMLOCK of a service), reserve huge pages, which need no limit (vm.nr_hugepages), or set "
+        "`memory` of [receive.chunk] to host",
+        plan.chunk->chunks, human_size(layout.bytes), human_size(memory.length()), std::strerror(error),
+        limit == UINT64_MAX ? "unlimited" : human_size(limit));
+}
+
+memory::Mapping map_chunks(const ReceivePlan& plan, const chunk::Layout& layout) {
+    const std::size_t bytes = memory_of_chunk(layout) * plan.chunk->chunks;
+    memory::Mapping memory(bytes);
+    if (plan.chunk->memory == ChunkMemory::pinned)
+        lock(memory, plan, layout);
+    if (plan.chunk->memory == ChunkMemory::huge && memory.backing() != memory::Mapping::Backing::hugetlb)
+        throw_error(
+            fmt::format("receive {}", plan.name),
+            "{} chunks x {} = {} do not fit the free huge pages; reserve more (vm.nr_hugepages), or set "
+            "`memory` of [receive.chunk] to host",
+            plan.chunk->chunks, human_size(layout.bytes), human_size(bytes));
+    return memory;
+}
+
+/// Returns the window's filling: the group's, or one of its own.
+std::shared_ptr<ChunkFilling> filling_of(const UserChunks::Use& use, const ChunkShape& shape,
+                                         const ChunkPlan& plan) {
+    return use.group ? use.group->filling(use, shape, plan)
+                     : std::make_shared<ChunkFilling>(use, shape, plan);
+}
+
+}  // namespace
+
+StreamChunks::StreamChunks(const ReceivePlan& plan, std::uint32_t number, std::shared_ptr<ChunkSink> sink,
+                           const std::vector<unsigned>& cpus, const Register& pin)
+    : placement_(placement_of(plan)),
+      sink_(std::move(sink)),
+      heaps_(placement_->check().heaps),
+      ring_(std::make_shared<chunk::ChunkRing>(plan.chunk->chunks)),
+      tally_(std::make_shared<ChunkTally>()),
+      own_window_(std::in_place, window_config(*plan.chunk, number), *ring_),
+      window_(*own_window_) {
+    const chunk::Layout layout = placement_->check();
+    tally_->expect(*placement_);
+    memory_ = map_chunks(plan, layout);
+    if (memory_.kind() == memory::MemoryKind::pinned && pin)
+        registered_ = pin({memory_.base(), memory_.length(), memory_.kind()});
+    const std::size_t extra = layout.heaps * layout.extra_bytes;
+    present_.resize(layout.present_bytes() * plan.chunk->chunks);
+    extra_.resize(extra * plan.chunk->chunks);
+    for (std::size_t i = 0; i < plan.chunk->chunks; i++)
+        ring_->add(layout, {memory_.base() + i * memory_of_chunk(layout), layout.bytes},
+                   std::span(present_).subspan(i * layout.present_bytes(), layout.present_bytes()),
+                   std::span(extra_).subspan(i * extra, extra), memory_.kind());
+    thread_ = start_thread("chunks", [this, cpus] {
+        run_on(cpus);
+        run();
+    });
+}
+
+StreamChunks::StreamChunks(const ReceivePlan& plan, const UserChunks::Use& use,
+                           std::shared_ptr<ChunkSink> sink)
+    : placement_(placement_of(plan)),
+      make_callback_(use.make_callback),
+      sink_(std::move(sink)),
+      heaps_(shape_of(placement_, make_callback_).layout.heaps),
+      filling_(filling_of(use, shape_of(placement_, make_callback_), *plan.chunk)),
+      open_(use.open),
+      group_(use.group),
+      ring_(use.chunks, &use.chunks->ring()),
+      tally_(filling_->filler(), &filling_->filler()->tally),
+      window_(filling_->window()),
+      told_resyncs_(window_.counts().resyncs.load(std::memory_order_acquire)) {
+    filling_->join();
+    joined_ = true;
+    if (open_)
+        open_->fetch_add(1);
+}
+
+StreamChunks::~StreamChunks() {
+    close();
+    if (thread_.joinable())
+        thread_.join();
+}
+
+std::unique_ptr<chunk::ChunkLane> StreamChunks::make_lane(stats::StreamCounters& counters, bool can_wait,
+                                                          const heap::WindowConfig& heaps) {
+    auto lane =
+        placement_ ? std::make_unique<chunk::ChunkLane>(*placement_, window_, counters, can_wait, heaps)
+                   : std::make_unique<chunk::ChunkLane>(make_callback_(), window_, counters, can_wait, heaps);
+    can_wait_ = can_wait;
+    return lane;
+}
+
+void StreamChunks::close() noexcept {
+    if (filling_) {
+        if (std::exchange(joined_, false)) {
+            filling_->leave();
+            if (open_)
+                open_->fetch_sub(1);
+        }
+        ended_.store(true, std::memory_order_release);
+    } else {
+        ring_->close();
+    }
+}
+
+void StreamChunks::run() noexcept {
+    using Clock = std::chrono::steady_clock;
+    const std::int64_t most = kMostWindows * window_.config().chunks;
+    for (;;) {
+        chunk::Chunk* const chunk = ring_->take();
+        if (chunk == nullptr) {
+            if (ring_->closed() && ring_->waiting() == 0)
+                break;
+            ring_->wait(kWaitMs);
+            continue;
+        }
+        tally_->take(*chunk, most);
+        const Clock::time_point begin = Clock::now();
+        tally_->deliver(sink_->take_chunk(*chunk));
+        const std::chrono::nanoseconds had = Clock::now() - begin;
+        tally_->give_back(static_cast<std::uint64_t>(had.count()));
+        ring_->give_back(*chunk);
+    }
+    sink_->end();
+    ended_.store(true, std::memory_order_release);
+}
+
+stats::ChunkCounts StreamChunks::counts() const {
+    stats::ChunkCounts c;
+    if (group_)
+        return c;
+    // Later steps of a chunk's way first: so no step has more chunks than the one before it.
+    c.at_rest = ended() && !filling_;
+    const std::uint64_t finished = tally_->finished();
+    tally_->tell(c, ticks_per_second());
+    tell(window_.counts(), c);
+    c.heaps_skipped = c.skipped * heaps_;
+    c.buffers = ring_->chunks();
+    c.buffer_bytes = ring_->at(0).data.size();
+    // Other streams may have chunks of the ring, too.
+    c.free = ring_->free();
+    c.open = c.opened - std::min(c.opened, c.handed_over);
+    c.waiting = c.handed_over - std::min(c.handed_over, c.taken);
+    c.held = c.taken - std::min(c.taken, finished);
+    return c;
+}
+
+std::uint64_t StreamChunks::new_resyncs() noexcept {
+    const std::uint64_t now = window_.counts().resyncs.load(std::memory_order_acquire);
+    return now - std::exchange(told_resyncs_, now);
+}
+
+}  // namespace spead::runtime

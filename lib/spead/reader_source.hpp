@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "recv/datagram_queue.hpp"
+#include "recv/packet_reader.hpp"
+#include "runtime/plan.hpp"
+#include "spead/local_receiver.hpp"
+#include "spead/readers.hpp"
+
+/// Holds the inner parts of readers. Not installed.
+namespace spead {
+
+struct InprocQueue::State {
+    explicit State(std::size_t most) : queue(most) {}
+    recv::DatagramQueue queue;
+};
+
+struct Reader::Source {
+    /// Opens the source for a stream. Throws Error.
+    std::function<std::unique_ptr<recv::PacketReader>(const runtime::ReceivePlan&,
+                                                      const std::string& interface)>
+        open;
+    bool needs_endpoints = false;  ///< its packets have destinations
+};
+
+namespace door {
+
+/// Adds what a stream without a session may leave out: its name, and the endpoint of packets that have no
+/// destination.
+RecvConfig complete_local(RecvConfig config, const Reader& reader);
+
+/// Returns the source and the filter of a stream without a session.
+LocalReceiver::Parts local_parts(const runtime::ReceivePlan& plan, const RecvConfig& config,
+                                 const Reader& reader);
+
+/// Returns the configuration. Throws UsageError unless the stream can do without a session.
+const RecvConfig& need_kernel_backend(const RecvConfig& config);
+
+}  // namespace door
+}  // namespace spead

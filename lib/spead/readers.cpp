@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "spead/readers.hpp"
+
+#include <atomic>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/error.hpp"
+#include "recv/buffer_reader.hpp"
+#include "recv/kernel_reader.hpp"
+#include "recv/pcap_file_reader.hpp"
+#include "runtime/filters.hpp"
+#include "spead/main_thread.hpp"
+#include "spead/plan_edits.hpp"
+#include "spead/reader_source.hpp"
+#include "spead/recv_plan.hpp"
+#include "wire/net.hpp"
+
+/// Implements the sources of streams without EAL.
+namespace spead {
+
+static_assert(InprocQueue::kLongest == wire::kMaxUdpPayload);
+
+namespace {
+
+std::span<const std::uint8_t> bytes_of(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()};
+}
+
+/// Returns the way of datagrams that no network has carried: from this machine to the stream.
+recv::PacketWay way_to(const runtime::ReceivePlan& plan) {
+    const Endpoint& to = plan.endpoints.front();
+    return {to.has_source() ? to.source : Ipv4{0x7F000001}, to.address, 0, to.port};
+}
+
+}  // namespace
+
+InprocQueue::InprocQueue(std::size_t most) {
+    if (most == 0)
+        throw_usage("queue", "it has room for 0 datagrams; give room for at least one");
+    state_ = std::make_shared<State>(most);
+}
+
+bool InprocQueue::push(std::span<const std::byte> datagram) {
+    return push_for(datagram, std::chrono::nanoseconds::max());
+}
+
+bool InprocQueue::push_for(std::span<const std::byte> datagram, std::chrono::nanoseconds patience) {
+    if (datagram.size() > kLongest)
+        throw_usage("queue", "a datagram of {} bytes is too long; UDP carries {}", datagram.size(), kLongest);
+    return state_->queue.push(bytes_of(datagram), patience) == recv::DatagramQueue::Pushed::yes;
+}
+
+void InprocQueue::stop() noexcept {
+    state_->queue.stop();
+}
+
+bool InprocQueue::stopped() const noexcept {
+    return state_->queue.stopped();
+}
+
+std::size_t InprocQueue::size() const noexcept {
+    return state_->queue.size();
+}
+
+Reader Reader::sockets() {
+    return Reader(std::make_shared<Source>(
+        Source{[](const runtime::ReceivePlan& plan,
+                  const std::string& interface) -> std::unique_ptr<recv::PacketReader> {
+                   recv::KernelSocket::Options options;
+                   options.interface = interface;
+                   options.buffer_size = plan.buffer_size;
+                   options.where = door::where_of("receive", plan.name);
+                   return std::make_unique<recv::KernelReader>(plan.endpoints, options, plan.max_packet_size);
+               },
+               true}));
+}
+
+Reader Reader::buffer(std::span<const std::byte> packets) {
+    return Reader(std::make_shared<Source>(
+        Source{[packets](const runtime::ReceivePlan& plan,
+                         const std::string&) -> std::unique_ptr<recv::PacketReader> {
+                   return std::make_unique<recv::BufferReader>(bytes_of(packets), way_to(plan));
+               },
+               false}));
+}
+
+Reader Reader::queue(const InprocQueue& queue) {
+    const std::shared_ptr<recv::DatagramQueue> datagrams(queue.state_, &queue.state_->queue);
+    return Reader(std::make_shared<Source>(
+        Source{[datagrams](const runtime::ReceivePlan& plan,
+                           const std::string&) -> std::unique_ptr<recv::PacketReader> {
+                   return std::make_unique<recv::QueueReader>(datagrams, way_to(plan));
+               },
+               false}));
+}
+
+Reader Reader::pcap(std::string path) {
+    return Reader(std::make_shared<Source>(
+        Source{[path = std::move(path)](const runtime::ReceivePlan& plan,
+                                        const std::string&) -> std::unique_ptr<recv::PacketReader> {
+                   return std::make_unique<recv::PcapFileReader>(path, door::where_of("receive", plan.name));
+               },
+               true}));
+}
+
+namespace door {
+
+RecvConfig complete_local(RecvConfig config, const Reader& reader) {
+    static std::atomic<unsigned> made{0};
+    if (config.name.empty())
+        config.name = fmt::format("local{}", made++);
+    if (config.endpoints.empty() && !reader.source().needs_endpoints)
+        config.endpoints = {"127.0.0.1:7148"};
+    return config;
+}
+
+LocalReceiver::Parts local_parts(const runtime::ReceivePlan& plan, const RecvConfig& config,
+                                 const Reader& reader) {
+    LocalReceiver::Parts parts;
+    parts.make_reader = [reader, interface = config.interface](const runtime::ReceivePlan& now) {
+        return reader.source().open(now, interface);
+    };
+    parts.make_filter = [plan, make = config.packet_filter] {
+        return make ? make_user_filter(plan.name, make) : runtime::make_filter(plan);
+    };
+    return parts;
+}
+
+const RecvConfig& need_kernel_backend(const RecvConfig& config) {
+    if (config.backend != Backend::kernel)
+        throw_usage(where_of("receive", config.name),
+                    "a port needs a Process; give one, or set `backend` to Backend::kernel");
+    return config;
+}
+
+}  // namespace door
+}  // namespace spead

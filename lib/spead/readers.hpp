@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <spead/recv.hpp>
+#include <string>
+
+/// Lets a stream receive without EAL and without privileges: from memory, from this process, from files.
+namespace spead {
+
+/// Carries datagrams from threads of this process to a stream, as a network without loss: a bounded queue.
+///
+/// A handle: all copies mean the same queue. Any thread may call anything.
+class SPEAD_API InprocQueue {
+  public:
+    /// Makes a queue for `most` datagrams. Throws UsageError when that is 0.
+    explicit InprocQueue(std::size_t most = 1024);
+
+    /// Copies the bytes of one UDP datagram into the queue, at most kLongest. Waits for room. Returns false
+    /// when the queue has been stopped. Throws UsageError for a longer one.
+    bool push(std::span<const std::byte> datagram);
+    /// Does the same with a limit. Returns false, too, when the time is over; 0: does not wait.
+    bool push_for(std::span<const std::byte> datagram, std::chrono::nanoseconds patience);
+    /// Ends the queue: no further datagram gets in. Streams end when they have taken those in it.
+    void stop() noexcept;
+    bool stopped() const noexcept;
+    /// Returns how many datagrams wait.
+    std::size_t size() const noexcept;
+
+    static constexpr std::size_t kLongest = 65507;  ///< bytes
+
+    struct State;
+
+  private:
+    friend class Reader;
+    std::shared_ptr<State> state_;
+};
+
+/// Names a source of packets that needs no EAL. Each start of a stream opens it anew.
+class SPEAD_API Reader {
+  public:
+    /// Names sockets of the kernel: the stream's endpoints, joined on RecvConfig::interface (a network
+    /// interface or its address; empty: the kernel's choice).
+    static Reader sockets();
+    /// Names SPEAD packets that stand one after the other in memory, which outlives the stream.
+    static Reader buffer(std::span<const std::byte> packets);
+    static Reader queue(const InprocQueue& queue);
+    /// Names a pcap file of Ethernet frames (not pcapng), of which the stream takes its endpoints' packets.
+    static Reader pcap(std::string path);
+
+    struct Source;
+    const Source& source() const noexcept { return *source_; }
+
+  private:
+    explicit Reader(std::shared_ptr<const Source> source) noexcept : source_(std::move(source)) {}
+    std::shared_ptr<const Source> source_;
+};
+
+}  // namespace spead

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stats/chunk_findings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/endpoint.hpp"
+#include "base/outcome.hpp"
+
+namespace spead::stats {
+
+namespace {
+
+std::uint64_t packets_of(const StreamSnapshot& s, PacketOutcome outcome) {
+    return s.packets[static_cast<std::size_t>(outcome)];
+}
+
+/// Names what is wrong with a packet that the placement refuses, and the part of the placement to look at.
+struct Refusal {
+    PacketOutcome outcome;
+    const char* what;
+    const char* fix;
+};
+constexpr std::array kRefusals{
+    Refusal{PacketOutcome::no_item, "lack an item that the placement needs",
+            "compare the item ids of `placement` with those that the sender puts into its packets"},
+    Refusal{
+        PacketOutcome::bad_length, "are of heaps with another length than the placement says",
+        "compare `heap` in `placement` with the sender's heap length. The first heap of a sender is longer "
+        "if "
+        "descriptors are in it (`send --verify` puts them there): that is no fault, and only that heap has "
+        "no place"},
+    Refusal{PacketOutcome::bad_step, "have a value between two steps of the placement, or not in its list",
+            "compare the divisors and lists of `placement` with the sender's values"},
+    Refusal{PacketOutcome::out_of_range, "have a value beyond an axis of the placement",
+            "compare the counts of the axes in `placement` with the sender's values"},
+    Refusal{PacketOutcome::rejected, "were refused by the place callback, or got an impossible place",
+            "look at the callback"},
+};
+
+/// Joins parts: "1", "1 and 3", "1, 3 and 17".
+std::string joined(const std::vector<std::string>& parts) {
+    std::string text;
+    for (std::size_t i = 0; i < parts.size(); i++)
+        text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+    return text;
+}
+
+/// Returns ", most of them from 10.0.0.7 and 10.0.0.9"; empty: no source is known.
+std::string sources_text(const FewSources& sources) {
+    std::vector<std::string> parts;
+    for (const FewSources::Source& s : sources.sorted())
+        if (s.count != 0)
+            parts.push_back(to_string(Ipv4{s.address}));
+    return parts.empty() ? std::string() : ", most of them from " + joined(parts);
+}
+
+/// Returns the place of an axis that most of the missing heaps belong to, as "pol 1"; empty: there is none.
+/// On an axis of few places a loss at random seems to prefer one, so more of them are asked for.
+std::string place_of_most(const StreamSnapshot& s) {
+    for (const AxisPresence& axis : s.axes) {
+        std::uint64_t all = 0;
+        for (const AxisPresence::Entry& e : axis.entries)
+            all += e.missing;
+        for (std::size_t i = 0; i < axis.entries.size(); i++)
+            if (2 * axis.entries[i].missing * axis.places > all * (axis.places + 1) && axis.width == 1)
+                return fmt::format("{} {}", axis.name, i);
+    }
+    return {};
+}
+
+class ChunkFindings {
+  public:
+    ChunkFindings(const StreamSnapshot& s, std::uint64_t missed)
+        : s_(s), missed_(missed), tracked_(s.heaps_started != 0) {}
+
+    std::vector<Finding> all() {
+        for (const Refusal& r : kRefusals)
+            add(Cause::misplaced, Stage::packet, packets_of(s_, r.outcome), "packets", r.what, r.fix);
+        callback_slow();
+        cut_otherwise();
+        max_live();
+        late();
+        future();
+        no_chunk();
+        // The rest is true of all streams that fill the chunks, and is said once.
+        if (!s_.chunks_counted_with.empty())
+            return std::move(all_);
+        missing();
+        for (const AxisPresence& axis : s_.axes)
+            silent_places(axis);
+        add(Cause::sink_failed, Stage::consumer, s_.chunks.unwritten, "chunks",
+            "were not written: the sink had failed",
+            "make room, then `stream stop` and `stream start` it at the prompt, or start the run anew");
+        return std::move(all_);
+    }
+
+  private:
+    void add(Cause cause, Stage stage, std::uint64_t count, std::string_view unit, std::string what,
+             std::string fix) {
+        if (count != 0)
+            all_.push_back({cause, stage, s_.name, count, unit, std::move(what), std::move(fix)});
+    }
+
+    void callback_slow() {
+        const std::uint64_t times = s_.events[static_cast<std::size_t>(StreamEvent::callback_slow)];
+        const std::uint64_t heaps = s_.chunks.callback_heaps;
+        add(Cause::callback_slow, Stage::lcore, times, times == 1 ? "time" : "times",
+            fmt::format("its place callback took over a quarter of an lcore's time ({} cycles for a heap)",
+                        heaps == 0 ? 0 : s_.chunks.callback_cycles / heaps),
+            "do less in it, or use more lcores");
+    }
+
+    void cut_otherwise() {
+        const std::uint64_t count = packets_of(s_, PacketOutcome::inconsistent);
+        if (tracked_ && s_.odd_packet == 0)
+            return add(Cause::contradictions, Stage::packet, count, "packets",
+                       "contradict others of their heap", "give each sender heap counts of its own");
+        std::string sizes;
+        if (s_.usual_packet != 0)
+            sizes = s_.odd_packet == s_.usual_packet
+                        ? std::string(": one begins inside of another")
+                        : fmt::format(": one has {} bytes of payload, and those before it have {}",
+                                      s_.odd_packet, s_.usual_packet);
+        add(Cause::contradictions, Stage::packet, count, "packets",
+            "are cut otherwise than the first ones of the stream" + sizes,
+            "let all senders use packets of the same size, and name it in `placement` (`presence packet`); "
+            "after a change of the size, `stream stop` and `stream start` it at the prompt");
+    }
+
+    void max_live() {
+        add(Cause::max_live_too_small, Stage::window, s_.heaps_interleaved_evictions, "heaps",
+            "were given up while their packets still came: more of them arrive at the same time than are "
+            "tracked",
+            "raise `heaps.max_live` (--max-heaps) to the heaps that arrive at the same time");
+    }
+
+    /// Returns the packets that were too far behind the open chunks.
+    std::uint64_t long_past() const {
+        return std::min(s_.chunks.long_past, packets_of(s_, PacketOutcome::late));
+    }
+
+    void late() {
+        const std::uint64_t count = packets_of(s_, PacketOutcome::late) - long_past();
+        const bool timed_out = tracked_ && s_.heaps_ended[static_cast<std::size_t>(HeapEnd::timed_out)] != 0;
+        const std::string fix =
+            s_.heaps_interleaved_evictions != 0 ? "raise `heaps.max_live` (--max-heaps)"
+            : timed_out                         ? "raise `heaps.timeout` (--heap-timeout), or turn it off"
+            : s_.chunks.timed_out != 0          ? "raise `timeout` of [receive.chunk], or turn it off"
+            : s_.chunks.out_waited != 0
+                ? "raise `patience` of [receive.chunk], and give each lcore a CPU of its own"
+                : "raise `window` (--chunk-window), or find out why these senders are behind the others";
+        add(Cause::late, Stage::window, count, "packets",
+            fmt::format("came after their chunk had been handed over{}{}",
+                        tracked_ ? ", or their heap given up" : "", sources_text(s_.late_sources)),
+            fix);
+    }
+
+    void future() {
+        const std::uint64_t ahead = packets_of(s_, PacketOutcome::future);
+        const std::uint64_t behind = long_past();
+        FewSources sources = s_.future_sources;
+        if (ahead == 0)
+            sources = s_.late_sources;
+        add(Cause::future, Stage::window, ahead + behind, "packets",
+            fmt::format("were too far {} the open chunks to be believed{}",
+                        ahead == 0    ? "behind"
+                        : behind == 0 ? "ahead of"
+                                      : fmt::format("from ({} ahead of, {} behind)", ahead, behind),
+                        sources_text(sources)),
+            "look for a wrong clock there; the window follows when half of the sources jump (`max_jump`)");
+    }
+
+    void no_chunk() {
+        const std::uint64_t count = packets_of(s_, PacketOutcome::no_chunk);
+        if (s_.chunks.short_of == 0)
+            return add(Cause::no_chunk, Stage::window, count, "packets",
+                       "came while another lcore was opening their chunk",
+                       "give each lcore a CPU of its own");
+        const double load = s_.chunks.consumer_load();
+        const std::string what = "came when free chunks had run out";
+        if (load <= 1)
+            return add(Cause::no_chunk, Stage::consumer, count, "packets", what, "raise `chunks` (--chunks)");
+        add(Cause::no_chunk, Stage::consumer, count, "packets",
+            fmt::format("{}: the consumer takes {:.1f} times as long as a chunk lasts", what, load),
+            "do less per chunk; more `chunks` (--chunks) only help with pauses of the consumer");
+    }
+
+    /// Finds missing heaps that losses on this machine do not explain: a packet that was lost or refused
+    /// leaves at most one heap incomplete.
+    void missing() {
+        const std::uint64_t explained = missed_ + lost_packets_of_chunks(s_);
+        if (explained >= s_.chunks.heaps_missing)
+            return;
+        const std::string most = place_of_most(s_);
+        add(Cause::network_loss, Stage::network, s_.chunks.heaps_missing - explained, "heaps",
+            fmt::format(
+                "are missing in chunks {}: their packets did not arrive{}{}",
+                explained == 0 ? "although nothing was lost here" : "beyond what was lost or refused here",
+                most.empty() ? "" : ", most of them of ", most),
+            most.empty() ? "look at the senders' own losses, send in smaller bursts (--burst-size), and look "
+                           "for drops in the switches"
+                         : fmt::format("look at the sender of {}, and at its way here", most));
+    }
+
+    /// Names places of which the last chunks had nothing.
+    void silent_places(const AxisPresence& axis) {
+        constexpr std::uint64_t kInARow = 2;
+        std::uint64_t longest = 0;
+        for (const AxisPresence::Entry& e : axis.entries)
+            longest = std::max(longest, e.nothing);
+        if (longest < kInARow)
+            return;
+        const std::string where =
+            places_text(axis, [&](std::size_t i) { return axis.entries[i].nothing >= kInARow; });
+        const bool always = longest >= axis.all_chunks;
+        add(Cause::place_silent, Stage::network, longest, "chunks",
+            fmt::format("in a row, up to the last one, had {} of {}{}",
+                        tracked_ ? "no whole heap" : "nothing", where, always ? ": it has never come" : ""),
+            always ? "compare the axis in `placement` with the senders, and look at the sender of that place"
+                   : "look at the sender of that place, and at its way here");
+    }
+
+    const StreamSnapshot& s_;
+    std::uint64_t missed_;
+    bool tracked_;  ///< its heaps were followed, for a while at least
+    std::vector<Finding> all_;
+};
+
+}  // namespace
+
+std::string places_text(const AxisPresence& axis, const std::function<bool(std::size_t)>& is_wanted) {
+    constexpr std::size_t kMost = 4;
+    std::vector<std::string> parts;
+    std::uint64_t more = 0;
+    for (std::size_t i = 0; i < axis.entries.size(); i++) {
+        if (!is_wanted(i))
+            continue;
+        const std::uint64_t first = axis.first(i);
+        while (i + 1 < axis.entries.size() && is_wanted(i + 1))
+            i++;
+        const std::uint64_t last = axis.past(i) - 1;
+        if (parts.size() == kMost)
+            more += last - first + 1;
+        else
+            parts.push_back(first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last));
+    }
+    if (more != 0)
+        parts.push_back(fmt::format("{} more", more));
+    return axis.name + ' ' + joined(parts);
+}
+
+std::uint64_t lost_packets_of_chunks(const StreamSnapshot& s) {
+    std::uint64_t lost = s.heaps_interleaved_evictions;
+    for (const PacketOutcome o :
+         {PacketOutcome::no_memory, PacketOutcome::oversize, PacketOutcome::heap_too_big,
+          PacketOutcome::malformed, PacketOutcome::inconsistent, PacketOutcome::out_of_order,
+          PacketOutcome::filtered, PacketOutcome::late, PacketOutcome::no_item, PacketOutcome::bad_length,
+          PacketOutcome::bad_step, PacketOutcome::out_of_range, PacketOutcome::rejected,
+          PacketOutcome::no_chunk, PacketOutcome::future, PacketOutcome::held, PacketOutcome::captured,
+          PacketOutcome::capture_full})
+        lost += packets_of(s, o);
+    return lost;
+}
+
+std::vector<Finding> chunk_findings(const StreamSnapshot& s, std::uint64_t missed) {
+    return ChunkFindings(s, missed).all();
+}
+
+}  // namespace spead::stats

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/eal/recv/rig.hpp"
+#include "tests/unit/chunk/ring_rig.hpp"
+
+/// Tests streams whose packets go into chunks, on real mbufs.
+namespace spead::recv::test {
+namespace {
+
+constexpr std::uint64_t kStep = 4096;
+
+/// Makes a heap of one time and sender, with its items in every packet.
+MadeHeap placed_heap(std::uint64_t time, std::uint64_t sender, std::size_t length, std::size_t packet) {
+    MadeHeap heap{.cnt = time * 16 + sender + 1, .length = length, .packet = packet};
+    heap.items = {heap.flavour.make_immediate(0x1600, time * kStep),
+                  heap.flavour.make_immediate(0x4101, sender),
+                  heap.flavour.make_immediate(0x3102, time + sender)};
+    return heap;
+}
+
+std::vector<Bytes> frames_of(const MadeHeap& heap) {
+    std::vector<Bytes> all;
+    for (std::size_t at = 0; at < heap.length; at += heap.packet)
+        all.push_back(frame(heap.datagram(at, std::min(heap.packet, heap.length - at), true)));
+    return all;
+}
+
+/// Holds one stream that fills chunks. Its chunks are checked as they are taken.
+struct ChunkRig : Rig {
+    explicit ChunkRig(const std::string& text, std::size_t count = 4, bool can_wait = false,
+                      chunk::ChunkWindowConfig config = {})
+        : placement(chunk::Placement::parse(text)),
+          chunks(count, placement.check()),
+          window(config, chunks.ring) {
+        add_source();
+        LaneConfig lane = lane_config("s0", one_group());
+        lane.window.stop_on_stop_item = true;
+        lanes.push_back(std::make_unique<SpeadLane>(lane, heap::PoolPlacer(arena, arena.capacity())));
+        lanes[0]->chunks =
+            std::make_unique<chunk::ChunkLane>(placement, window, lanes[0]->counters, can_wait);
+        const std::uint16_t number = agent.add_lane(*lanes[0]);
+        EXPECT_TRUE(sources[0]->classifier.add(lane.endpoints[0], {number, 0}));
+        sources[0]->lanes.push_back(number);
+        sources[0]->flows = FlowCache(1);
+    }
+    ~ChunkRig() {
+        bool over = false;
+        while (!over) {
+            over = agent.flush();
+            while (chunk::Chunk* const c = chunks.ring.take())
+                chunks.ring.give_back(*c);
+        }
+        EXPECT_EQ(chunks.ring.free(), chunks.ring.chunks()) << "chunks did not come back";
+        lanes[0]->chunks.reset();
+    }
+
+    chunk::Placement placement;
+    chunk::test::RingOfChunks chunks;
+    chunk::ChunkWindow window;
+};
+
+const char* const kWhole =
+    "heap 1024; axis sender: item 0x4101 [4]; time: item 0x1600 / 4096 [8]; extra u16: item "
+    "0x3102; direct";
+const char* const kParts = "heap 4000; axis sender: item 0x4101 [4]; time: item 0x1600 / 4096 [8]; direct";
+
+/// Expects that the chunk holds the heap at its place.
+void expect_heap(const chunk::Chunk& c, std::uint64_t index, const MadeHeap& heap) {
+    ASSERT_EQ(c.present[index], 1) << "heap " << index << " of chunk " << c.id;
+    for (std::size_t i = 0; i < heap.length; i++)
+        ASSERT_EQ(static_cast<std::uint8_t>(c.data[index * heap.length + i]), heap.byte(i)) << i;
+}
+
+TEST(ChunkStreams, HeapsOfOnePacketGoToTheirPlaces) {
+    ChunkRig rig(kWhole);
+    for (std::uint64_t time = 0; time < 24; time++)
+        for (std::uint64_t sender = 0; sender < 4; sender++)
+            if (time != 5 || sender != 2)
+                rig.give(frames_of(placed_heap(time, sender, 1024, 1024)));
+    rig.poll();
+    chunk::Chunk* const c = rig.chunks.ring.take();
+    ASSERT_NE(c, nullptr);
+    EXPECT_EQ(c->id, 0);
+    EXPECT_EQ(c->heaps_present, 31u);
+    EXPECT_EQ(c->present[2 * 8 + 5], 0);
+    for (std::uint64_t i = 0; i < 32; i++) {
+        if (i == 2 * 8 + 5)
+            continue;
+        ASSERT_NO_FATAL_FAILURE(expect_heap(*c, i, placed_heap(i % 8, i / 8, 1024, 1024)));
+        std::uint16_t extra = 0;
+        std::memcpy(&extra, &c->extra[i * 2], 2);
+        EXPECT_EQ(extra, i % 8 + i / 8);
+    }
+    EXPECT_TRUE(rig.chunks.ring.give_back(*c));
+    EXPECT_EQ(rig.count(PacketOutcome::placed), 95u);
+}
+
+TEST(ChunkStreams, HeapsOfSeveralPacketsInSegmentsGoToTheirPlaces) {
+    ChunkRig rig(kParts);
+    std::uint64_t cut = 0;
+    for (std::uint64_t time = 0; time < 9; time++)
+        for (std::uint64_t sender = 0; sender < 4; sender++)
+            for (const Bytes& f : frames_of(placed_heap(time, sender, 4000, 1400)))
+                switch (cut++ % 3) {
+                    case 0:
+                        rig.give(f);
+                        break;
+                    case 1:
+                        rig.queue().add(rig.queue().chain(f, {20 + cut % 1000}));
+                        break;
+                    default:
+                        rig.queue().add(rig.queue().chain(f, {200, 300 + cut % 100, 1}));
+                        rig.poll_all();
+                }
+    rig.poll_all();
+    rig.agent.flush();
+    chunk::Chunk* const c = rig.chunks.ring.take();
+    ASSERT_NE(c, nullptr);
+    EXPECT_TRUE(c->complete());
+    for (std::uint64_t i = 0; i < 32; i++)
+        ASSERT_NO_FATAL_FAILURE(expect_heap(*c, i, placed_heap(i % 8, i / 8, 4000, 1400)));
+    EXPECT_TRUE(rig.chunks.ring.give_back(*c));
+    EXPECT_EQ(rig.count(PacketOutcome::placed), 9u * 4 * 3);
+}
+
+TEST(ChunkStreams, PacketsTooSmallForAByteEachAreTracked) {
+    ChunkRig rig("heap 1000; axis sender: item 0x4101 [4]; time: item 0x1600 / 4096 [8]");
+    for (std::uint64_t time = 0; time < 9; time++)
+        for (std::uint64_t sender = 0; sender < 4; sender++)
+            rig.give(frames_of(placed_heap(time, sender, 1000, 400)));
+    rig.agent.flush();
+    chunk::Chunk* const c = rig.chunks.ring.take();
+    ASSERT_NE(c, nullptr);
+    EXPECT_TRUE(c->complete());
+    for (std::uint64_t i = 0; i < 32; i++)
+        ASSERT_NO_FATAL_FAILURE(expect_heap(*c, i, placed_heap(i % 8, i / 8, 1000, 400)));
+    EXPECT_TRUE(rig.chunks.ring.give_back(*c));
+    EXPECT_EQ(rig.count(PacketOutcome::placed), 9u * 4 * 3);
+}
+
+TEST(ChunkStreams, RowsLandAtAStride) {
+    // Heaps of 8 rows of 64 bytes; the rows of the four senders lie side by side.
+    ChunkRig rig(
+        "heap 512; rows 64 by 256; axis sender: item 0x4101 [4] by 64; time: item 0x1600 / 4096 [2] by 2048; "
+        "direct");
+    for (std::uint64_t sender = 0; sender < 4; sender++)
+        for (std::uint64_t time = 0; time < 2; time++) {
+            const Bytes f = frames_of(placed_heap(time, sender, 512, 512))[0];
+            if (sender % 2 == 0)
+                rig.give(f);
+            else
+                rig.queue().add(rig.queue().chain(f, {150, 100}));
+        }
+    rig.poll_all();
+    rig.agent.flush();
+    chunk::Chunk* const c = rig.chunks.ring.take();
+    ASSERT_NE(c, nullptr);
+    EXPECT_TRUE(c->complete());
+    for (std::uint64_t sender = 0; sender < 4; sender++)
+        for (std::uint64_t time = 0; time < 2; time++) {
+            const MadeHeap heap = placed_heap(time, sender, 512, 512);
+            for (std::uint64_t i = 0; i < 512; i++)
+                ASSERT_EQ(
+                    static_cast<std::uint8_t>(c->data[time * 2048 + sender * 64 + i / 64 * 256 + i % 64]),
+                    heap.byte(i))
+                    << sender << " " << time << " " << i;
+        }
+    EXPECT_TRUE(rig.chunks.ring.give_back(*c));
+}
+
+TEST(ChunkStreams, HeapsOfWhichOnlyTheFirstPacketTellsGoToTheirPlaces) {
+    for (const char* const way : {"tracked", "automatic"}) {
+        ChunkRig rig(std::string("heap 4000; axis sender: item 0x4101 [4]; time: item 0x1600 / 4096 [8]; ") +
+                     way);
+        std::uint64_t cut = 0;
+        for (std::uint64_t time = 0; time < 9; time++)
+            for (std::uint64_t sender = 0; sender < 4; sender++) {
+                const MadeHeap heap = placed_heap(time, sender, 4000, 1400);
+                for (std::size_t at = 0; at < 4000; at += 1400) {
+                    const Bytes f = frame(heap.datagram(at, std::min<std::size_t>(1400, 4000 - at), at == 0));
+                    if (cut++ % 3 == 0)
+                        rig.queue().add(rig.queue().chain(f, {200, 300 + cut % 100, 1}));
+                    else
+                        rig.give(f);
+                }
+            }
+        rig.poll_all();
+        rig.agent.flush();
+        EXPECT_TRUE(rig.lane().chunks->tracks());
+        chunk::Chunk* const c = rig.chunks.ring.take();
+        ASSERT_NE(c, nullptr);
+        // The lane goes over in the middle of the first heap.
+        const std::uint64_t lost = way == std::string("tracked") ? 0 : 1;
+        EXPECT_EQ(c->heaps_present, 32 - lost);
+        for (std::uint64_t i = lost; i < 32; i++)
+            ASSERT_NO_FATAL_FAILURE(expect_heap(*c, i, placed_heap(i % 8, i / 8, 4000, 1400)));
+        EXPECT_TRUE(rig.chunks.ring.give_back(*c));
+        EXPECT_EQ(rig.count(PacketOutcome::placed) + rig.count(PacketOutcome::no_item), 9U * 4 * 3);
+        EXPECT_EQ(rig.count(PacketOutcome::no_item), lost * 2);
+    }
+}
+
+TEST(ChunkStreams, ACallbackIsAskedOnceForABatch) {
+    struct Asked {
+        std::uint64_t calls = 0;
+        static void place(void* user, std::span<const chunk::HeapStart> starts,
+                          std::span<chunk::ChunkPlace> places) noexcept {
+            static_cast<Asked*>(user)->calls++;
+            for (std::size_t i = 0; i < starts.size(); i++) {
+                const auto time = static_cast<std::uint64_t>(starts[i].values[0]) / kStep;
+                const auto index = static_cast<std::uint64_t>(starts[i].values[1]) * 8 + time % 8;
+                places[i].chunk = static_cast<std::int64_t>(time / 8);
+                places[i].heap = index;
+                places[i].offset = index * 4000;
+            }
+        }
+    } asked;
+    ChunkRig rig("heap 4000; axis sender: item 0x4101 [4]; time: item 0x1600 / 4096 [8]; tracked");
+    rig.lanes[0]->chunks->leave();
+    rig.lanes[0]->chunks = std::make_unique<chunk::ChunkLane>(chunk::PlaceCallback{.function = Asked::place,
+                                                                                   .user = &asked,
+                                                                                   .items = {0x1600, 0x4101},
+                                                                                   .heaps = 32,
+                                                                                   .bytes = 128000},
+                                                              rig.window, rig.lanes[0]->counters, false);
+    for (std::uint64_t time = 0; time < 8; time++)
+        for (std::uint64_t sender = 0; sender < 4; sender++) {
+            const MadeHeap heap = placed_heap(time, sender, 4000, 1400);
+            for (std::size_t at = 0; at < 4000; at += 1400)
+                rig.queue().add(frame(heap.datagram(at, std::min<std::size_t>(1400, 4000 - at), at == 0)));
+        }
+    rig.poll_all();
+    rig.agent.flush();
+    chunk::Chunk* const c = rig.chunks.ring.take();
+    ASSERT_NE(c, nullptr);
+    EXPECT_TRUE(c->complete());
+    for (std::uint64_t i = 0; i < 32; i++)
+        ASSERT_NO_FATAL_FAILURE(expect_heap(*c, i, placed_heap(i % 8, i / 8, 4000, 1400)));
+    EXPECT_TRUE(rig.chunks.ring.give_back(*c));
+    EXPECT_EQ(rig.lane().counters.callback.heaps, 32U);
+    EXPECT_LT(asked.calls, 32U);
+    EXPECT_EQ(rig.count(PacketOutcome::placed), 96U);
+}
+
+TEST(ChunkStreams, EachRefusalHasItsName) {
+    ChunkRig rig(kWhole);
+    const auto with = [&rig](PacketOutcome o, const Bytes& f) {
+        const std::uint64_t before = rig.count(o);
+        rig.give(f);
+        EXPECT_EQ(rig.count(o), before + 1) << name_of(o);
+    };
+    with(PacketOutcome::placed, frames_of(placed_heap(80, 0, 1024, 1024))[0]);
+    with(PacketOutcome::duplicate, frames_of(placed_heap(80, 0, 1024, 1024))[0]);
+    with(PacketOutcome::late, frames_of(placed_heap(71, 0, 1024, 1024))[0]);
+    with(PacketOutcome::bad_length, frames_of(placed_heap(80, 1, 1000, 1000))[0]);
+    with(PacketOutcome::out_of_range, frames_of(placed_heap(80, 4, 1024, 1024))[0]);
+    MadeHeap heap = placed_heap(80, 1, 1024, 1024);
+    heap.items[0] = heap.flavour.make_immediate(0x1600, 80 * kStep + 1);
+    with(PacketOutcome::bad_step, frames_of(heap)[0]);
+    heap.items.erase(heap.items.begin());
+    with(PacketOutcome::no_item, frames_of(heap)[0]);
+    with(PacketOutcome::inconsistent, frame(placed_heap(80, 1, 1024, 1024).datagram(0, 1000, true)));
+    rig.give(frames_of(placed_heap(88, 0, 1024, 1024)));
+    rig.give(frames_of(placed_heap(96, 0, 1024, 1024)));
+    rig.give(frames_of(placed_heap(104, 0, 1024, 1024)));
+    rig.poll();
+    with(PacketOutcome::no_chunk, frames_of(placed_heap(112, 0, 1024, 1024))[0]);
+    with(PacketOutcome::control, frame(stop_datagram(7)));
+    EXPECT_EQ(rig.lane().stops_seen[0], 1u);
+    with(PacketOutcome::stopped, frames_of(placed_heap(112, 0, 1024, 1024))[0]);
+    while (chunk::Chunk* const c = rig.chunks.ring.take())
+        EXPECT_TRUE(rig.chunks.ring.give_back(*c));
+    EXPECT_EQ(rig.window.open(), 0u) << "the stop ended the window";
+}
+
+TEST(ChunkStreams, ALosslessSourceWaitsForAFreeChunk) {
+    ChunkRig rig(kParts, 3, true);
+    std::uint64_t taken = 0;
+    std::vector<std::vector<Bytes>> frames;
+    for (std::uint64_t time = 0; time < 80; time++)
+        for (std::uint64_t sender = 0; sender < 4; sender++)
+            rig.queue().add(frames_of(placed_heap(time, sender, 4000, 1400)));
+    bool waited = false;
+    for (int i = 0; i < 100'000 && (rig.queue().waiting() != 0 || rig.sources[0]->waiting.count != 0); i++) {
+        rig.poll();
+        waited |= rig.sources[0]->waiting.count != 0;
+        if (i % 50 == 49)
+            if (chunk::Chunk* const c = rig.chunks.ring.take()) {
+                EXPECT_TRUE(c->complete()) << c->id;
+                EXPECT_EQ(c->id, static_cast<std::int64_t>(taken++));
+                for (std::uint64_t h = 0; h < 32; h++)
+                    ASSERT_NO_FATAL_FAILURE(expect_heap(
+                        *c, h,
+                        placed_heap(static_cast<std::uint64_t>(c->id) * 8 + h % 8, h / 8, 4000, 1400)));
+                EXPECT_TRUE(rig.chunks.ring.give_back(*c));
+            }
+    }
+    EXPECT_TRUE(waited);
+    EXPECT_EQ(rig.count(PacketOutcome::placed), 80u * 4 * 3);
+    EXPECT_EQ(rig.others(PacketOutcome::placed), 0u);
+}
+
+TEST(ChunkStreams, AnIdleLcoreThatNeverRestsHandsOver) {
+    ChunkRig rig(kParts, 4, false, {.timeout_ticks = 5000});
+    rig.give(frames_of(placed_heap(0, 0, 4000, 1400)));
+    rig.now += 10'000;
+    rig.agent.housekeep(rig.now);
+    rig.poll();
+    chunk::Chunk* const c = rig.chunks.ring.take();
+    ASSERT_NE(c, nullptr) << "no packet came since, and no batch";
+    EXPECT_EQ(c->heaps_present, 1u);
+    EXPECT_TRUE(rig.chunks.ring.give_back(*c));
+}
+
+TEST(ChunkStreams, AHeapOfAnotherKindDoesNotDecideTheCut) {
+    ChunkRig rig("heap 4000; axis sender: item 0x4101 [4]; time: item 0x1600 / 4096 [8]");
+    MadeHeap strange = placed_heap(0, 1, 9000, 1000);
+    strange.items.clear();
+    rig.give(strange.frames());
+    for (std::uint64_t time = 0; time < 8; time++)
+        for (std::uint64_t sender = 0; sender < 4; sender++)
+            rig.give(frames_of(placed_heap(time, sender, 4000, 1400)));
+    rig.agent.flush();
+    chunk::Chunk* const c = rig.chunks.ring.take();
+    ASSERT_NE(c, nullptr);
+    EXPECT_TRUE(c->complete());
+    EXPECT_FALSE(rig.lane().chunks->tracks());
+    EXPECT_TRUE(rig.chunks.ring.give_back(*c));
+    EXPECT_EQ(rig.others(PacketOutcome::placed), 9u);
+}
+
+TEST(ChunkStreams, PacketsBeforeAStopInItsBatchAreTaken) {
+    ChunkRig rig(kParts, 4);
+    for (std::uint64_t time = 0; time < 8; time++)
+        rig.queue().add(frames_of(placed_heap(time, 0, 4000, 1400)));
+    rig.queue().add(frame(stop_datagram(999)));
+    rig.queue().add(frames_of(placed_heap(8, 0, 4000, 1400)));
+    rig.poll_all();
+    EXPECT_EQ(rig.count(PacketOutcome::placed), 24u);
+    EXPECT_EQ(rig.count(PacketOutcome::control), 1u);
+    EXPECT_EQ(rig.count(PacketOutcome::stopped), 3u);
+}
+
+TEST(ChunkStreams, WhatWaitsAtTheEndIsCounted) {
+    ChunkRig rig(kParts, 2, true);
+    for (std::uint64_t time = 0; time < 32; time++)
+        rig.queue().add(frames_of(placed_heap(time, 0, 4000, 1400)));
+    for (int i = 0; i < 100; i++)
+        rig.poll();
+    EXPECT_NE(rig.sources[0]->waiting.count, 0u);
+    rig.agent.drop_rest();
+    EXPECT_EQ(rig.sources[0]->waiting.count, 0u);
+    EXPECT_NE(rig.count(PacketOutcome::no_chunk), 0u);
+    rig.poll_all();
+}
+
+}  // namespace
+}  // namespace spead::recv::test

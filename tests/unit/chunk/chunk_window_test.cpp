@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "chunk/chunk_window.hpp"
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "tests/unit/chunk/ring_rig.hpp"
+
+namespace spead::chunk {
+namespace {
+
+using Missing = Member::Missing;
+constexpr std::uint64_t kSecond = 1000;
+
+/// Holds a ring, a window and its members, on one thread.
+struct WindowRig {
+    explicit WindowRig(std::size_t chunks, const ChunkWindowConfig& config, std::size_t member_count = 1)
+        : chunks_(chunks), window(std::make_unique<ChunkWindow>(config, chunks_.ring)) {
+        for (std::size_t i = 0; i < member_count; i++)
+            members.push_back(std::make_unique<Member>(*window));
+    }
+    ~WindowRig() { members.clear(); }
+
+    ChunkRing& ring() { return chunks_.ring; }
+    Missing open(std::int64_t id, std::size_t member = 0, std::uint64_t now = 1, std::uint32_t source = 1,
+                 bool can_wait = false) {
+        Missing missing = Missing::none;
+        Chunk* const chunk = members[member]->open({id, id, source, can_wait, now}, missing);
+        EXPECT_EQ(chunk != nullptr, missing == Missing::none);
+        if (chunk != nullptr) {
+            EXPECT_EQ(chunk->id, id);
+            EXPECT_EQ(members[member]->find(id), chunk);
+            chunk->shares[members[member]->number()].last = now;
+            members[member]->used(*chunk);
+        }
+        return missing;
+    }
+    void boundary(std::size_t member = 0) { members[member]->boundary(); }
+    /// Returns the ids of the chunks that wait, and gives them back.
+    std::vector<std::int64_t> taken() {
+        std::vector<std::int64_t> ids;
+        while (Chunk* const chunk = chunks_.ring.take()) {
+            ids.push_back(chunk->id);
+            EXPECT_TRUE(chunks_.ring.give_back(*chunk));
+        }
+        return ids;
+    }
+
+    test::RingOfChunks chunks_;
+    std::unique_ptr<ChunkWindow> window;
+    std::vector<std::unique_ptr<Member>> members;
+};
+
+using Ids = std::vector<std::int64_t>;
+
+TEST(ChunkWindow, OpensChunksAsPacketsNeedThemAndHandsTheOldestOver) {
+    WindowRig rig(4, {.chunks = 2});
+    EXPECT_EQ(rig.open(5), Missing::none);
+    EXPECT_EQ(rig.open(6), Missing::none);
+    rig.boundary();
+    EXPECT_EQ(rig.taken(), Ids{});
+    EXPECT_EQ(rig.open(7), Missing::none);
+    EXPECT_EQ(rig.taken(), Ids{}) << "copies into 5 may be outstanding";
+    rig.boundary();
+    EXPECT_EQ(rig.taken(), Ids{5});
+    EXPECT_EQ(rig.members[0]->find(5), nullptr);
+    EXPECT_EQ(rig.open(5), Missing::late);
+    EXPECT_EQ(rig.open(4), Missing::late);
+    EXPECT_EQ(rig.open(6), Missing::none) << "still open";
+    EXPECT_EQ(rig.window->counts().opened.load(), 3u);
+    EXPECT_EQ(rig.window->counts().handed_over.load(), 1u);
+    EXPECT_EQ(rig.window->open(), 2u);
+}
+
+TEST(ChunkWindow, IdsThatNobodySendsAreSkipped) {
+    WindowRig rig(8, {.chunks = 3});
+    rig.open(10);
+    rig.open(20);
+    rig.boundary();
+    rig.boundary();
+    EXPECT_EQ(rig.taken(), Ids{10});
+    EXPECT_EQ(rig.window->counts().skipped.load(), 9u) << "8, 9, and 11 to 17";
+    EXPECT_EQ(rig.open(18), Missing::none);
+    EXPECT_EQ(rig.open(17), Missing::late);
+    rig.members[0]->leave();
+    EXPECT_EQ(rig.taken(), (Ids{18, 20}));
+}
+
+TEST(ChunkWindow, BackFillsAsSpead2Does) {
+    WindowRig rig(16, {.chunks = 4, .back_fill = true});
+    for (const std::int64_t id : {10, 20}) {
+        EXPECT_EQ(rig.open(id), Missing::none);
+        rig.boundary();
+        rig.boundary();
+    }
+    rig.members[0]->leave();
+    EXPECT_EQ(rig.taken(), (Ids{7, 8, 9, 10, 17, 18, 19, 20}));
+}
+
+TEST(ChunkWindow, TheFirstIdsAreNeverNegative) {
+    WindowRig rig(8, {.chunks = 4, .back_fill = true});
+    EXPECT_EQ(rig.open(1), Missing::none);
+    rig.members[0]->leave();
+    EXPECT_EQ(rig.taken(), (Ids{0, 1}));
+}
+
+TEST(ChunkWindow, IdsUpToTheLargestWork) {
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    WindowRig rig(8, {.chunks = 2});
+    EXPECT_EQ(rig.open(0), Missing::none);
+    EXPECT_EQ(rig.open(most), Missing::none);
+    EXPECT_EQ(rig.open(most - 1), Missing::none);
+    EXPECT_EQ(rig.open(most - 2), Missing::late);
+    rig.members[0]->leave();
+    EXPECT_EQ(rig.taken(), (Ids{0, most - 1, most}));
+}
+
+TEST(ChunkWindow, WithoutAFreeChunkPacketsHaveNoneAndTheWindowGoesOn) {
+    WindowRig rig(2, {.chunks = 2});
+    rig.open(0);
+    rig.open(1);
+    rig.boundary();
+    EXPECT_EQ(rig.open(2), Missing::no_chunk);
+    EXPECT_EQ(rig.open(2, 0, 1, 1, true), Missing::waits) << "its source loses nothing by waiting";
+    rig.boundary();
+    EXPECT_EQ(rig.taken(), Ids{0}) << "0 has left the window nevertheless";
+    EXPECT_EQ(rig.open(2), Missing::none);
+    EXPECT_EQ(rig.window->counts().short_of.load(), 1u) << "2 was wanted, however often it was asked for";
+}
+
+TEST(ChunkWindow, AChunkWaitsForTheBoundaryOfEveryMemberThatIsOnline) {
+    WindowRig rig(8, {.chunks = 1}, 3);
+    for (std::size_t m = 0; m < 3; m++)
+        EXPECT_EQ(rig.open(0, m), Missing::none);
+    rig.open(1, 0);
+    rig.boundary(0);
+    rig.boundary(1);
+    EXPECT_EQ(rig.taken(), Ids{}) << "member 2 may still copy";
+    EXPECT_NE(rig.members[2]->find(0), nullptr);
+    rig.boundary(2);
+    EXPECT_EQ(rig.members[2]->find(0), nullptr);
+    EXPECT_EQ(rig.taken(), Ids{0});
+
+    rig.members[2]->offline();
+    rig.open(2, 0);
+    rig.boundary(0);
+    rig.boundary(1);
+    EXPECT_EQ(rig.taken(), Ids{1}) << "member 2 sleeps";
+    EXPECT_EQ(rig.open(2, 2), Missing::none) << "it is awake again";
+}
+
+TEST(ChunkWindow, TheLastMemberThatRestsHandsOver) {
+    WindowRig rig(8, {.chunks = 1}, 2);
+    rig.open(0, 0);
+    rig.open(0, 1);
+    rig.open(1, 0);
+    rig.members[0]->offline();
+    EXPECT_EQ(rig.taken(), Ids{});
+    rig.members[1]->offline();
+    EXPECT_EQ(rig.taken(), Ids{0});
+}
+
+TEST(ChunkWindow, OnlyTheLastMemberThatLeavesEndsTheWindow) {
+    WindowRig rig(8, {.chunks = 4}, 2);
+    rig.open(3, 0);
+    rig.open(4, 1);
+    rig.members[0]->leave();
+    EXPECT_EQ(rig.taken(), Ids{});
+    rig.members[1]->leave();
+    EXPECT_EQ(rig.taken(), (Ids{3, 4}));
+    // Others may begin anew, at any id.
+    rig.members.clear();
+    rig.members.push_back(std::make_unique<Member>(*rig.window));
+    EXPECT_EQ(rig.open(1), Missing::none);
+}
+
+TEST(ChunkWindow, LosslessChunksStayUntilAllMembersHavePassed) {
+    WindowRig rig(8, {.chunks = 2, .eviction = Eviction::lossless}, 2);
+    rig.open(0, 0);
+    rig.open(1, 0);
+    rig.boundary(0);
+    EXPECT_EQ(rig.open(2, 0, 1, 1, true), Missing::waits) << "member 1 has seen nothing yet";
+    EXPECT_EQ(rig.open(2, 0, 1, 1, false), Missing::no_chunk) << "a source that cannot wait";
+    rig.open(0, 1);
+    rig.boundary(1);
+    EXPECT_EQ(rig.open(2, 0, 1, 1, true), Missing::waits) << "member 1 may need 0 still";
+    rig.open(1, 1);
+    rig.boundary(1);
+    EXPECT_EQ(rig.open(2, 0, 1, 1, true), Missing::waits);
+    EXPECT_EQ(rig.open(2, 1, 1, 1, true), Missing::none) << "member 0 wants to go on, too";
+    rig.boundary(1);
+    rig.boundary(0);
+    EXPECT_EQ(rig.taken(), Ids{0});
+    EXPECT_EQ(rig.open(2, 0, 1, 1, true), Missing::none);
+}
+
+TEST(ChunkWindow, PatienceEndsAndAMemberThatLeavesIsWaitedForNoMore) {
+    WindowRig rig(8, {.chunks = 1, .eviction = Eviction::lossless, .patience_ticks = 100}, 2);
+    rig.open(0, 0);
+    EXPECT_EQ(rig.open(1, 0, 10, 1, true), Missing::waits);
+    EXPECT_EQ(rig.open(1, 0, 110, 1, true), Missing::waits);
+    EXPECT_EQ(rig.open(1, 0, 111, 1, true), Missing::none);
+    EXPECT_EQ(rig.window->counts().out_waited.load(), 1u);
+    EXPECT_EQ(rig.open(2, 0, 120, 1, true), Missing::none) << "a silent member costs patience once";
+    EXPECT_EQ(rig.open(2, 1, 130), Missing::none);
+    rig.boundary(1);
+    EXPECT_EQ(rig.open(3, 0, 140, 1, true), Missing::waits) << "it has packets again";
+    rig.members[1]->leave();
+    EXPECT_EQ(rig.open(3, 0, 141, 1, true), Missing::none);
+    EXPECT_EQ(rig.window->counts().out_waited.load(), 1u);
+}
+
+TEST(ChunkWindow, IdleChunksAreClosedOldestFirst) {
+    WindowRig rig(8, {.chunks = 4, .timeout_ticks = 100});
+    rig.open(0, 0, 10);
+    rig.open(1, 0, 50);
+    rig.boundary();
+    rig.members[0]->expire(110);
+    rig.boundary();
+    EXPECT_EQ(rig.taken(), Ids{});
+    rig.members[0]->expire(111);
+    rig.boundary();
+    EXPECT_EQ(rig.taken(), Ids{0});
+    EXPECT_EQ(rig.open(0, 0, 112), Missing::late) << "closed for good";
+    EXPECT_EQ(rig.open(1, 0, 140), Missing::none);
+    rig.boundary();
+    rig.members[0]->expire(200);
+    rig.boundary();
+    EXPECT_EQ(rig.taken(), Ids{}) << "its last packet came at 140";
+    rig.members[0]->expire(241);
+    rig.boundary();
+    EXPECT_EQ(rig.taken(), Ids{1});
+    EXPECT_EQ(rig.window->counts().timed_out.load(), 2u);
+    EXPECT_EQ(rig.open(2, 0, 250), Missing::none);
+}
+
+ChunkWindowConfig guarded() {
+    return {.chunks = 2, .max_jump = 16, .second_ticks = kSecond};
+}
+
+TEST(ChunkWindow, AForgedTimeDoesNotMoveTheWindow) {
+    WindowRig rig(8, guarded());
+    rig.open(100);
+    EXPECT_EQ(rig.open(117), Missing::future);
+    EXPECT_EQ(rig.open(1'000'000'000), Missing::future);
+    EXPECT_EQ(rig.open(82), Missing::late);
+    EXPECT_EQ(rig.open(0), Missing::late);
+    EXPECT_EQ(rig.open(116), Missing::none) << "within max_jump";
+}
+
+TEST(ChunkWindow, EnoughPacketsOfEnoughSourcesMoveItEitherWay) {
+    for (const std::int64_t to : {5000, 3}) {
+        WindowRig rig(8, guarded());
+        for (std::uint32_t source = 1; source <= 4; source++)
+            rig.window->note_source(source, 1);
+        rig.open(100);
+        const Missing refused = to > 100 ? Missing::future : Missing::late;
+        for (int i = 0; i < 1000; i++)
+            ASSERT_EQ(rig.open(to, 0, 2, 7), refused) << "one source is not half of four";
+        for (int i = 0; i < 63; i++)
+            ASSERT_EQ(rig.open(9000 + 100 * i, 0, 2, 8),
+                      refused == Missing::late ? Missing::future : refused);
+        EXPECT_EQ(rig.open(to, 0, 3, 8), Missing::none) << "a second source agrees with the first";
+        rig.boundary();
+        rig.boundary();
+        EXPECT_EQ(rig.taken(), Ids{100});
+        EXPECT_EQ(rig.window->counts().resyncs.load(), 1u);
+        EXPECT_EQ(rig.open(to + 1, 0, 4), Missing::none);
+    }
+}
+
+TEST(ChunkWindow, RandomForgedTimesNeverMoveIt) {
+    WindowRig rig(8, guarded());
+    rig.window->note_source(1, 1);
+    rig.open(100);
+    std::uint64_t random = 1;
+    for (int i = 0; i < 1'000'000; i++) {
+        random = random * 6364136223846793005 + 1442695040888963407;
+        const auto id = static_cast<std::int64_t>(random >> 8);
+        const Missing missing = rig.open(id, 0, 2 + static_cast<std::uint64_t>(i) / 1000, 1);
+        ASSERT_TRUE(missing == Missing::future || missing == Missing::late) << id;
+    }
+    EXPECT_EQ(rig.window->counts().resyncs.load(), 0u);
+    EXPECT_EQ(rig.open(101), Missing::none);
+}
+
+TEST(ChunkWindow, ATrueJumpWinsAmongForgedTimes) {
+    WindowRig rig(8, guarded());
+    rig.window->note_source(1, 1);
+    rig.open(100);
+    std::uint64_t random = 1;
+    int packets = 0;
+    for (; packets < 1000; packets++) {
+        for (int i = 0; i < 4; i++) {
+            random = random * 6364136223846793005 + 1442695040888963407;
+            rig.open(static_cast<std::int64_t>(random >> 8), 0, 2, 1);
+        }
+        if (rig.open(7000 + packets / 100, 0, 2, 1) == Missing::none)
+            break;
+    }
+    EXPECT_LT(packets, 400);
+    EXPECT_EQ(rig.window->counts().resyncs.load(), 1u);
+}
+
+TEST(ChunkWindow, ImpossibleSettingsAreRefused) {
+    test::RingOfChunks chunks(1);
+    EXPECT_THROW(ChunkWindow({.chunks = 0}, chunks.ring), UsageError);
+    EXPECT_THROW(ChunkWindow({.chunks = 257}, chunks.ring), UsageError);
+    EXPECT_THROW(ChunkWindow({.max_jump = ~std::uint64_t{0}}, chunks.ring), UsageError);
+    ChunkWindow window({}, chunks.ring);
+    std::vector<std::unique_ptr<Member>> members;
+    for (std::size_t i = 0; i < kMaxMembers; i++)
+        members.push_back(std::make_unique<Member>(window));
+    EXPECT_THROW(Member{window}, UsageError);
+    members.erase(members.begin() + 7);
+    EXPECT_EQ(Member(window).number(), 7u);
+}
+
+TEST(ChunkWindow, ChunksThatItBeganAndEndedWithAreCut) {
+    WindowRig rig(8, {.chunks = 2});
+    for (const std::int64_t id : {7, 6, 8, 9, 10})
+        rig.open(id);
+    const auto is_cut = [&rig](std::int64_t id) { return rig.members[0]->find(id)->cut; };
+    EXPECT_FALSE(is_cut(9));
+    rig.boundary();
+    rig.members[0]->leave();
+    std::vector<std::int64_t> cut;
+    while (const Chunk* const chunk = rig.ring().take())
+        if (chunk->cut)
+            cut.push_back(chunk->id);
+    EXPECT_EQ(cut, (Ids{6, 7, 9, 10}));
+}
+
+TEST(ChunkWindow, WantedChunksCountOnceEachWhicheverPacketComes) {
+    WindowRig rig(2, {.chunks = 2});
+    rig.open(0);
+    rig.open(1);
+    for (int i = 0; i < 10; i++) {
+        EXPECT_EQ(rig.open(3), Missing::no_chunk);
+        EXPECT_EQ(rig.open(2), Missing::no_chunk);
+    }
+    EXPECT_EQ(rig.window->counts().short_of.load(), 2u);
+}
+
+TEST(ChunkWindow, PacketsOfLongAgoAreCountedApart) {
+    WindowRig rig(8, {.chunks = 2, .max_jump = 4, .second_ticks = kSecond});
+    rig.open(100);
+    EXPECT_EQ(rig.open(96), Missing::late);
+    EXPECT_EQ(rig.window->counts().long_past.load(), 0u);
+    EXPECT_EQ(rig.open(50), Missing::late);
+    EXPECT_EQ(rig.window->counts().long_past.load(), 1u);
+}
+
+}  // namespace
+}  // namespace spead::chunk

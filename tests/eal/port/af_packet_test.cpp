@@ -84,8 +84,7 @@ enum class Group { joined, not_joined };
 /// Holds a kernel UDP socket on veth1.
 class KernelSocket {
   public:
-    explicit KernelSocket(Group joined = Group::joined)
-        : fd_(::socket(AF_INET, SOCK_DGRAM, 0)) {
+    explicit KernelSocket(Group joined = Group::joined) : fd_(::socket(AF_INET, SOCK_DGRAM, 0)) {
         int size = 8 << 20;
         ::setsockopt(fd_, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size);
         ::setsockopt(fd_, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof size);

@@ -2,6 +2,7 @@
 #include "app/bench/chunk_passes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 #include <rte_cycles.h>
@@ -22,15 +23,16 @@ namespace {
 
 constexpr const char* kWhere = "bench chunks";
 constexpr std::uint32_t kWindow = 2;
-constexpr std::uint64_t kSpare = 2;
+constexpr std::uint64_t kChunks = kPassChunks + kWindow + 2;
 /// Limits a pass, in case that lcores wait for each other in vain.
 constexpr std::uint64_t kPassSeconds = 60;
 constexpr int kFlushes = 1000;
 
 struct ChunkCopy {
-    std::byte* to;
+    std::uint64_t to;  ///< in its chunk
     const std::byte* from;
     std::uint32_t length;
+    std::uint32_t chunk;  ///< of the pass
 };
 
 /// Returns the packets of a pass, by number, that an lcore has.
@@ -119,7 +121,7 @@ ChunkPasses::ChunkPasses(const ChunkPoint& point, LcoreCrew& crew)
     : point_(point),
       crew_(crew),
       placement_(chunk::Placement::parse(point.placement(), kWhere)),
-      chunks_(placement_.check(kWhere), kPassChunks + kWindow + kSpare),
+      chunks_(placement_.check(kWhere), kChunks),
       window_(window_of_bench(crew.lcores()), chunks_.ring) {
     for (unsigned k = 0; k < crew.lcores(); k++)
         parts_.push_back(std::make_unique<Part>(*this, k, packets_of(point, k, crew.lcores())));
@@ -227,9 +229,13 @@ void ChunkPasses::settle() noexcept {
 
 double ChunkPasses::copy_pass(memory::Stores stores) {
     const memory::CopyFunction copy = memory::payload_copies().with(stores);
-    return to_ns(crew_.run([this, copy](unsigned number) {
+    // Goes through all chunks in turn, as the lcores do.
+    std::array<std::byte*, kPassChunks> bases;
+    for (std::byte*& base : bases)
+        base = chunks_.data.base() + copied_++ % kChunks * chunks_.stride;
+    return to_ns(crew_.run([this, copy, &bases](unsigned number) {
         for (const ChunkCopy& job : parts_[number]->jobs)
-            copy(job.to, job.from, job.length);
+            copy(bases[job.chunk] + job.to, job.from, job.length);
         memory::end_streaming();
         return rte_rdtsc_precise();
     }));
@@ -241,18 +247,15 @@ double ChunkPasses::to_ns(std::uint64_t ticks) const {
 }
 
 void ChunkPasses::take_all(bool* exact) {
-    std::vector<std::byte*> bases(kPassChunks, nullptr);
     while (chunk::Chunk* const c = chunks_.ring.take()) {
         taken_++;
         complete_ += c->complete() ? 1 : 0;
-        if (exact != nullptr) {
-            bases[static_cast<std::uint64_t>(c->id) % kPassChunks] = c->data.data();
+        if (exact != nullptr)
             *exact &= is_right(*c);
-        }
         chunks_.ring.give_back(*c);
     }
     if (exact != nullptr)
-        note_places(bases);
+        note_places();
 }
 
 /// Returns whether each heap of the chunk is the one that belongs there, with every byte.
@@ -268,16 +271,15 @@ bool ChunkPasses::is_right(const chunk::Chunk& c) const {
     return true;
 }
 
-void ChunkPasses::note_places(const std::vector<std::byte*>& bases) {
+void ChunkPasses::note_places() {
     for (const auto& part : parts_)
         for (const rte_mbuf* const m : part->queue.in_order()) {
             const PrebuiltPacket p(kWhere, *m);
             const PatternHeap heap =
                 point_.heap_at((p.spead.heap_cnt - 1) / point_.width, (p.spead.heap_cnt - 1) % point_.width);
-            std::byte* const base = bases[heap.time / point_.chunk_times];
-            if (base != nullptr)
-                part->jobs.push_back({base + point_.number_of(heap) * point_.heap + p.spead.payload_offset,
-                                      p.payload.data(), p.spead.payload_length});
+            part->jobs.push_back({point_.number_of(heap) * point_.heap + p.spead.payload_offset,
+                                  p.payload.data(), p.spead.payload_length,
+                                  static_cast<std::uint32_t>(heap.time / point_.chunk_times)});
         }
 }
 

@@ -67,7 +67,7 @@ class ChunkPasses {
     void settle() noexcept;
     void take_all(bool* exact);
     bool is_right(const chunk::Chunk& c) const;
-    void note_places(const std::vector<std::byte*>& bases);
+    void note_places();
     bool all_came() const;
 
     const ChunkPoint& point_;
@@ -83,6 +83,7 @@ class ChunkPasses {
     std::uint64_t passes_ = 0;
     std::uint64_t taken_ = 0;
     std::uint64_t complete_ = 0;
+    std::uint64_t copied_ = 0;  ///< chunks, by copy_pass()
 };
 
 }  // namespace spead::app

@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kPacket = 4096;
 constexpr std::size_t kPart = std::size_t{2} << 20;  ///< copied in a measurement
 constexpr std::size_t kRounds = 7;
+constexpr std::size_t kLeastShare = 8;  ///< the last part of the share that is tried
 
 double ns_per_kib(CopyFunction copy, std::byte* to, const std::byte* from) noexcept {
     const auto begin = std::chrono::steady_clock::now();
@@ -32,32 +33,74 @@ double median(std::array<double, kRounds> values) noexcept {
     return values[kRounds / 2];
 }
 
+/// Holds the memory of a trial: parts that are written in turn, and two parts of packets.
+class Rotation {
+  public:
+    /// Writes the memory once, as pages come with their first use. Throws Error.
+    explicit Rotation(std::size_t parts) : memory_((parts + kPackets) * kPart) {
+        std::fill_n(memory_.base(), (parts + kPackets) * kPart, std::byte{1});
+    }
+    /// Copies to the next of so many parts. Returns what a KiB took.
+    double copy(CopyFunction function, std::size_t parts) noexcept {
+        const std::byte* const from = memory_.base() + turn_ % kPackets * kPart;
+        std::byte* const to = memory_.base() + (kPackets + turn_ % parts) * kPart;
+        turn_++;
+        return ns_per_kib(function, to, from);
+    }
+    /// Goes through so many parts, and a second time for the result: what came before has left the cache.
+    double in_turn(CopyFunction function, std::size_t parts) noexcept {
+        for (std::size_t i = 0; i < parts; i++)
+            copy(function, parts);
+        double took = 0;
+        for (std::size_t i = 0; i < parts; i++)
+            took += copy(function, parts);
+        return took / static_cast<double>(parts);
+    }
+
+  private:
+    static constexpr std::size_t kPackets = 2;
+    Mapping memory_;
+    std::size_t turn_ = 0;
+};
+
+/// Returns how many parts, of `most`, cached stores may go through in turn.
+std::size_t cached_parts(Rotation& rotation, const CopyChoice& copies, std::size_t most) noexcept {
+    std::size_t parts = most;
+    for (std::size_t divisor = 1; divisor < kLeastShare && parts > 1; divisor *= 2) {
+        std::array<double, kRounds> gains;
+        for (double& gain : gains)
+            gain = rotation.in_turn(copies.cached, parts) / rotation.in_turn(copies.streaming, parts);
+        if (median(gains) < CopyTrial::kLeastGain)
+            break;
+        parts = (parts + 1) / 2;
+    }
+    return parts;
+}
+
 }  // namespace
 
-CopyTrial try_copies(std::size_t bytes) noexcept {
+CopyTrial try_copies(std::size_t outside, std::size_t share) noexcept {
     const CopyChoice& copies = payload_copies();
     if (!copies.streams())
         return {};
-    const std::size_t parts = std::max<std::size_t>(bytes / kPart, 2);
-    std::optional<Mapping> memory;
+    const std::size_t most = std::max<std::size_t>(share / kPart, 1);
+    const std::size_t parts = std::max({outside / kPart, most, std::size_t{2}});
+    std::optional<Rotation> rotation;
     try {
-        memory.emplace((parts + 1) * kPart);
+        rotation.emplace(parts);
     } catch (const Error&) {
         return {};
     }
-    const std::byte* const packets = memory->base() + parts * kPart;
-    // The memory is written once, as pages come with their first use. Then its parts have their turns.
-    for (std::size_t part = 0; part <= parts; part++)
-        std::fill_n(memory->base() + part * kPart, kPart, std::byte{1});
     std::array<double, kRounds> cached;
     std::array<double, kRounds> streaming;
-    std::size_t part = 0;
-    const auto next = [&] { return memory->base() + (part++ % parts) * kPart; };
     for (std::size_t round = 0; round < kRounds; round++) {
-        cached[round] = ns_per_kib(copies.cached, next(), packets);
-        streaming[round] = ns_per_kib(copies.streaming, next(), packets);
+        cached[round] = rotation->copy(copies.cached, parts);
+        streaming[round] = rotation->copy(copies.streaming, parts);
     }
-    return {median(cached), median(streaming)};
+    CopyTrial trial{median(cached), median(streaming)};
+    if (trial.streaming_pays())
+        trial.share = static_cast<double>(cached_parts(*rotation, copies, most)) / static_cast<double>(most);
+    return trial;
 }
 
 }  // namespace spead::memory

@@ -5,19 +5,22 @@
 
 namespace spead::memory {
 
-/// Holds what copies to memory outside the cache took, in ns for each KiB; 0: not measured.
+/// Holds how copies went on this machine, in ns for each KiB; 0: not measured.
 struct CopyTrial {
-    double cached = 0;
+    double cached = 0;  ///< to memory outside the cache
     double streaming = 0;
+    double share = 1;  ///< part of the share of the cache in which cached stores suit
 
     /// Holds how much longer cached stores must take: less is noise, and readers find streamed memory cold.
     static constexpr double kLeastGain = 1.2;
     bool streaming_pays() const noexcept { return streaming > 0 && cached >= kLeastGain * streaming; }
 };
 
-/// Copies packets of 4 KiB in turn to `bytes` of memory, with both kinds of stores by turns, and takes the
-/// medians. `bytes` should be twice the cache. Takes 7 to 150 ms, most of it to touch the memory. Measures
-/// nothing if there is no memory, or where no copy streams. Control code.
-CopyTrial try_copies(std::size_t bytes) noexcept;
+/// Copies packets of 4 KiB in turn to `outside` bytes of memory, with both kinds of stores by turns, and
+/// takes the medians. `outside` should be twice the cache. Then tries `share` bytes, a half, a quarter and an
+/// eighth of it, until streaming stores pay no more: another machine on the same processor may have the
+/// rest of the cache. Takes 7 to 200 ms, most of it to touch the memory. Measures nothing if there is no
+/// memory, or where no copy streams. Control code.
+CopyTrial try_copies(std::size_t outside, std::size_t share) noexcept;
 
 }  // namespace spead::memory

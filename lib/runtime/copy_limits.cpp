@@ -48,7 +48,7 @@ LastCache last_cache(const port::Sysfs& files, unsigned cpu) {
     return last;
 }
 
-std::size_t cached_up_to(const port::Sysfs& files, unsigned cpu, const std::vector<unsigned>& lcores) {
+std::size_t cache_share(const port::Sysfs& files, unsigned cpu, const std::vector<unsigned>& lcores) {
     const LastCache cache = last_cache(files, cpu);
     const auto sharing = std::count_if(lcores.begin(), lcores.end(),
                                        [&](unsigned other) { return cache.cpus.contains(other); });
@@ -58,13 +58,17 @@ std::size_t cached_up_to(const port::Sysfs& files, unsigned cpu, const std::vect
 
 const memory::CopyTrial& copy_trial(const port::Sysfs& files) {
     static const memory::CopyTrial trial = memory::try_copies(
-        std::clamp(2 * usual_if_unknown(last_cache(files, 0).bytes), kLeastTrial, kMostTrial));
+        std::clamp(2 * usual_if_unknown(last_cache(files, 0).bytes), kLeastTrial, kMostTrial),
+        std::min(cache_share(files, 0, {0}), kMostTrial / 2));
     return trial;
 }
 
 memory::StoresRule stores_rule(const port::Sysfs& files, unsigned cpu, const std::vector<unsigned>& lcores) {
-    return copy_trial(files).streaming_pays() ? memory::StoresRule(cached_up_to(files, cpu, lcores))
-                                              : memory::StoresRule();
+    const memory::CopyTrial& trial = copy_trial(files);
+    if (!trial.streaming_pays())
+        return memory::StoresRule();
+    return memory::StoresRule(
+        static_cast<std::size_t>(static_cast<double>(cache_share(files, cpu, lcores)) * trial.share));
 }
 
 std::string describe_copies(const port::Sysfs& files, unsigned cpu, const std::vector<unsigned>& lcores) {
@@ -78,7 +82,8 @@ std::string describe_copies(const port::Sysfs& files, unsigned cpu, const std::v
     if (!trial.streaming_pays())
         return fmt::format("{}, always into the cache: {}", name, measured);
     return fmt::format("{}, into the cache while an lcore's heaps rotate through up to {:.1f} MiB: {}", name,
-                       static_cast<double>(cached_up_to(files, cpu, lcores)) / (1 << 20), measured);
+                       static_cast<double>(stores_rule(files, cpu, lcores).cached_up_to()) / (1 << 20),
+                       measured);
 }
 
 }  // namespace spead::runtime

@@ -26,10 +26,11 @@ constexpr std::size_t kHeapsPartOfCache = 3;
 /// Stands for a cache that /sys does not tell of.
 constexpr std::size_t kUsualCache = std::size_t{24} << 20;
 
-/// Returns the limit of an lcore on `cpu`, which shares its cache with those on `lcores`, itself included.
-std::size_t cached_up_to(const port::Sysfs& files, unsigned cpu, const std::vector<unsigned>& lcores);
+/// Returns the cache of an lcore on `cpu` for heaps, by /sys. It shares its cache with those on `lcores`,
+/// itself included.
+std::size_t cache_share(const port::Sysfs& files, unsigned cpu, const std::vector<unsigned>& lcores);
 
-/// Returns the rule for the copies of that lcore.
+/// Returns the rule for the copies of that lcore: its share, or the part of it that the trial left.
 memory::StoresRule stores_rule(const port::Sysfs& files, unsigned cpu, const std::vector<unsigned>& lcores);
 
 /// Returns what both kinds of stores take on this machine, measured once in a process, on the first call.

@@ -49,10 +49,10 @@ TEST_F(CopyLimits, TheLastCacheIsThatOfTheHighestLevel) {
 
 TEST_F(CopyLimits, LcoresThatShareACacheShareTheLimit) {
     const auto& files = machine.view().files;
-    EXPECT_EQ(cached_up_to(files, 1, {1}), 8 * kCacheMiB);
-    EXPECT_EQ(cached_up_to(files, 1, {1, 8, 3}), 4 * kCacheMiB);
-    EXPECT_EQ(cached_up_to(files, 3, {1, 8, 3}), 2 * kCacheMiB / 3);
-    EXPECT_EQ(cached_up_to(files, 4, {4}), kUsualCache / 3);
+    EXPECT_EQ(cache_share(files, 1, {1}), 8 * kCacheMiB);
+    EXPECT_EQ(cache_share(files, 1, {1, 8, 3}), 4 * kCacheMiB);
+    EXPECT_EQ(cache_share(files, 3, {1, 8, 3}), 2 * kCacheMiB / 3);
+    EXPECT_EQ(cache_share(files, 4, {4}), kUsualCache / 3);
 }
 
 TEST_F(CopyLimits, SizesAndListsThatAreNoneAreUnknown) {

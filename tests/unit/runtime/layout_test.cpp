@@ -169,6 +169,19 @@ TEST(LayOut, SharesTheOnlyCpuAndSaysSo) {
     EXPECT_THAT(l.eal_args, Contains(fmt::format("0@{0},1@{0}", cpus[0])));
 }
 
+TEST(LayOut, SaysWhenABusyLcoreHasTheOnlyCpu) {
+    Plan plan = plan_of({receive("s0", "p0")}, {});
+    plan.receives[0].poll = PollMode::busy;
+    {
+        const Restricted one(1);
+        EXPECT_THAT(lay_out(plan).remarks, Contains(HasSubstr("s0: its lcore polls without a pause on CPU")));
+    }
+    const Restricted two(2);
+    if (two.enough()) {
+        EXPECT_THAT(lay_out(plan).remarks, IsEmpty());
+    }
+}
+
 TEST(LayOut, PutsStreamsOnTheCpusThatThePlanNames) {
     const Restricted two(2);
     if (!two.enough())

@@ -38,10 +38,14 @@ Privileges privileges_after_start(std::span<const port::PlannedPort> ports, cons
     Privileges kept;
     for (const port::PlannedPort& p : ports)
         kept |= p.device.kept;
-    for (const runtime::ReceivePlan& r : plan.receives)
+    for (const runtime::ReceivePlan& r : plan.receives) {
         for (const Endpoint& e : r.endpoints)
             if (!e.address.is_multicast() && e.port < kFirstFreePort)
                 kept |= {CAP_NET_BIND_SERVICE};
+        // Each start of the stream locks its chunks anew.
+        if (r.chunk && r.chunk->memory == runtime::ChunkMemory::pinned)
+            kept |= {CAP_IPC_LOCK};
+    }
     return kept;
 }
 

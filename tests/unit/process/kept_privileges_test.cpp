@@ -37,6 +37,14 @@ TEST(PrivilegesAfterStart, ALowUnicastPortIsBoundAnew) {
     EXPECT_EQ(privileges_after_start({}, plan), Privileges{CAP_NET_BIND_SERVICE});
 }
 
+TEST(PrivilegesAfterStart, PinnedChunksAreLockedAnew) {
+    runtime::Plan plan;
+    runtime::ChunkPlan& chunk = plan.receives.emplace_back().chunk.emplace();
+    EXPECT_TRUE(privileges_after_start({}, plan).empty());
+    chunk.memory = runtime::ChunkMemory::pinned;
+    EXPECT_EQ(privileges_after_start({}, plan), Privileges{CAP_IPC_LOCK});
+}
+
 TEST(PathsInUse, AreThoseThatAreWrittenOrReadLater) {
     runtime::Plan plan;
     runtime::ReceivePlan& r = plan.receives.emplace_back();

@@ -11,6 +11,7 @@
 #include <rte_rcu_qsbr.h>
 
 #include "base/error.hpp"
+#include "chunk/elapsed.hpp"
 
 namespace spead::chunk {
 
@@ -84,7 +85,7 @@ std::uint32_t ChunkWindow::agree_on_parts(std::uint32_t part_bytes, std::uint64_
 /// that was needed.
 bool ChunkWindow::is_believed(std::int64_t id, std::uint32_t source, std::uint32_t votes,
                               std::uint64_t now) noexcept {
-    if (active_at_ == 0 || now - active_at_ > config_.second_ticks / 16) {
+    if (active_at_ == 0 || elapsed(active_at_, now) > config_.second_ticks / 16) {
         active_at_ = now;
         active_ = sources_.count(now);
     }
@@ -115,7 +116,7 @@ bool ChunkWindow::may_advance(std::int64_t tail, unsigned member, std::uint64_t 
     if (!passed) {
         if (waiting_since_ == 0)
             waiting_since_ = now;
-        if (config_.patience_ticks == 0 || now - waiting_since_ <= config_.patience_ticks)
+        if (config_.patience_ticks == 0 || elapsed(waiting_since_, now) <= config_.patience_ticks)
             return false;
         counts_.out_waited.fetch_add(1, std::memory_order_relaxed);
         // They are waited for again when they have had packets.
@@ -258,7 +259,7 @@ void ChunkWindow::close_idle(std::uint64_t now) noexcept {
         if (chunk == nullptr)
             continue;
         const std::uint64_t used = chunk->last_used.load(std::memory_order_relaxed);
-        if (now < used || now - used <= config_.timeout_ticks)
+        if (elapsed(used, now) <= config_.timeout_ticks)
             break;
         retire_below(i + 1);
         counts_.timed_out.fetch_add(1, std::memory_order_relaxed);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "chunk/elapsed.hpp"
 #include "heap/secret.hpp"
 
 namespace spead::chunk {
@@ -29,7 +30,7 @@ bool Resync::vote(std::int64_t id, std::size_t place, std::size_t active, std::u
         return c.weight != 0 && (id >= c.id ? distance : 0 - distance) <= near_;
     };
     for (Candidate& c : candidates_)
-        if (c.weight != 0 && now - c.since > second_)
+        if (c.weight != 0 && elapsed(c.since, now) > second_)
             c.weight = 0;
     auto chosen = std::find_if(candidates_.begin(), candidates_.end(), is_near);
     if (chosen == candidates_.end()) {

@@ -214,6 +214,19 @@ TEST(ChunkWindow, PatienceEndsAndAMemberThatLeavesIsWaitedForNoMore) {
     EXPECT_EQ(rig.window->counts().out_waited.load(), 1u);
 }
 
+TEST(ChunkWindow, AnLcoreWithAnEarlierTimeDoesNotEndPatience) {
+    WindowRig rig(8, {.chunks = 1, .eviction = Eviction::lossless, .patience_ticks = 100}, 3);
+    rig.open(0, 0);
+    rig.open(0, 1);
+    EXPECT_EQ(rig.open(1, 1, 50, 1, true), Missing::waits) << "member 2 lags";
+    for (std::uint64_t now = 50; now > 0; now--)
+        ASSERT_EQ(rig.open(1, 0, now, 1, true), Missing::waits) << "its packet came before member 1's";
+    EXPECT_EQ(rig.window->counts().out_waited.load(), 0u);
+    EXPECT_EQ(rig.open(0, 2, 60), Missing::none) << "nothing was taken from member 2";
+    EXPECT_EQ(rig.open(1, 0, 151, 1, true), Missing::none);
+    EXPECT_EQ(rig.window->counts().out_waited.load(), 1u);
+}
+
 TEST(ChunkWindow, IdleChunksAreClosedOldestFirst) {
     WindowRig rig(8, {.chunks = 4, .timeout_ticks = 100});
     rig.open(0, 0, 10);
@@ -304,6 +317,15 @@ TEST(ChunkWindow, ATrueJumpWinsAmongForgedTimes) {
     }
     EXPECT_LT(packets, 400);
     EXPECT_EQ(rig.window->counts().resyncs.load(), 1u);
+}
+
+TEST(ChunkWindow, VotesOfLcoresWhoseTimesDifferAddUp) {
+    WindowRig rig(8, guarded());
+    rig.window->note_source(1, 10 * kSecond);
+    rig.open(100, 0, 10 * kSecond);
+    for (std::uint64_t i = 1; i < Resync::kPackets; i++)
+        ASSERT_EQ(rig.open(7000, 0, 10 * kSecond + 499 + i % 2), Missing::future) << i;
+    EXPECT_EQ(rig.open(7000, 0, 10 * kSecond + 499), Missing::none);
 }
 
 TEST(ChunkWindow, ImpossibleSettingsAreRefused) {

@@ -18,12 +18,6 @@ namespace spead::chunk {
 namespace {
 
 constexpr const char* kWhere = "chunk window";
-constexpr std::int64_t kPassed = std::numeric_limits<std::int64_t>::max();
-
-/// Returns how far `to` is after `from`.
-std::uint64_t distance(std::int64_t from, std::int64_t to) {
-    return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
-}
 
 rte_rcu_qsbr* make_qsbr() {
     const std::size_t bytes = rte_rcu_qsbr_get_memsize(kMaxMembers);
@@ -38,8 +32,9 @@ const ChunkWindowConfig& checked(const ChunkWindowConfig& config) {
     if (config.chunks == 0 || config.chunks > ChunkWindowConfig::kMaxChunks)
         throw_usage(kWhere, "a window of {} chunks: it has 1 to {}", config.chunks,
                     ChunkWindowConfig::kMaxChunks);
-    if (config.max_jump > static_cast<std::uint64_t>(kPassed) / 4)
-        throw_usage(kWhere, "max_jump {} is too large: at most {}", config.max_jump, kPassed / 4);
+    if (config.max_jump > ChunkWindowConfig::kMostJump)
+        throw_usage(kWhere, "max_jump {} is too large: at most {}", config.max_jump,
+                    ChunkWindowConfig::kMostJump);
     return config;
 }
 
@@ -220,6 +215,14 @@ void ChunkWindow::publish() noexcept {
             break;
         r.token = token;
     }
+    note_oldest();
+}
+
+/// Tells the members which token the oldest retired chunk waits for.
+void ChunkWindow::note_oldest() noexcept {
+    const bool any = retired_first_ != retired_end_;
+    oldest_.store(any ? retired_[retired_first_ & (retired_.size() - 1)].token : 0,
+                  std::memory_order_release);
 }
 
 /// Hands over what all members have let go. Returns whether there was any: then ring().wake(), without the
@@ -237,17 +240,34 @@ bool ChunkWindow::hand_over_retired() noexcept {
         retired_count_.fetch_sub(1, std::memory_order_relaxed);
         any = true;
     }
+    if (any)
+        note_oldest();
     return any;
 }
 
-/// Hands over what it can, if there is any and the turn is free.
+/// Returns whether all members have let the oldest retired chunk go. Writes nothing, so that members may ask
+/// at every boundary while one of them stalls.
+bool ChunkWindow::is_let_go() const noexcept {
+    const std::uint64_t token = oldest_.load(std::memory_order_acquire);
+    if (token == 0) [[likely]]
+        return false;
+    for (std::uint64_t left = joined_.load(std::memory_order_acquire); left != 0; left &= left - 1) {
+        const rte_rcu_qsbr_cnt& member = qsbr_->qsbr_cnt[std::countr_zero(left)];
+        const std::uint64_t reported = __atomic_load_n(&member.cnt, __ATOMIC_RELAXED);
+        if (reported != __RTE_QSBR_CNT_THR_OFFLINE && reported < token)
+            return false;
+    }
+    return true;
+}
+
+/// Hands over what it can if the turn is free. Otherwise the member that has the turn does.
 void ChunkWindow::try_hand_over() noexcept {
-    if (retired_count_.load(std::memory_order_relaxed) == 0 || !try_turn()) [[likely]]
-        return;
-    const bool any = hand_over_retired();
-    end_turn();
-    if (any)
-        ring_.wake();
+    while (is_let_go() && try_turn()) {
+        const bool any = hand_over_retired();
+        end_turn();
+        if (any)
+            ring_.wake();
+    }
 }
 
 /// Closes the oldest chunks that have had no packet for too long.
@@ -283,204 +303,6 @@ void ChunkWindow::close_all() noexcept {
     publish();
     if (hand_over_retired())
         ring_.wake();
-}
-
-Member::Member(ChunkWindow& window) : window_(window), mask_(window.mask_), slots_(window.slots_.size()) {
-    std::uint64_t joined = window.joined_.load(std::memory_order_relaxed);
-    do {
-        if (joined == ~std::uint64_t{0})
-            throw_usage(kWhere, "more than {} lcores fill it", kMaxMembers);
-        number_ = static_cast<unsigned>(std::countr_one(joined));
-    } while (!window.joined_.compare_exchange_weak(joined, joined | std::uint64_t{1} << number_,
-                                                   std::memory_order_acq_rel));
-    window.positions_[number_].store(std::numeric_limits<std::int64_t>::min(), std::memory_order_release);
-    rte_rcu_qsbr_thread_register(window.qsbr_.get(), number_);
-}
-
-Member::~Member() {
-    leave();
-}
-
-/// Copies the slots if they have changed. Returns whether they had.
-bool Member::refresh() noexcept {
-    const std::uint64_t token = __atomic_load_n(&window_.qsbr_->token, __ATOMIC_ACQUIRE);
-    if (token == token_) [[likely]]
-        return false;
-    token_ = token;
-    if (const std::uint32_t restarts = window_.restarts_.load(std::memory_order_acquire);
-        std::exchange(restarts_, restarts) != restarts)
-        highest_ = -1;
-    head_ = window_.head_.load(std::memory_order_relaxed);
-    tail_ = window_.tail_.load(std::memory_order_relaxed);
-    for (std::size_t i = 0; i < slots_.size(); i++)
-        slots_[i] = window_.slots_[i].load(std::memory_order_acquire);
-    return true;
-}
-
-Chunk* Member::open(const Request& r, Missing& missing) noexcept {
-    if (left_) [[unlikely]] {
-        missing = Missing::no_chunk;
-        return nullptr;
-    }
-    go_online();
-    refresh();
-    if (Chunk* const chunk = find(r.id); chunk != nullptr)
-        return chunk;
-    // Most late packets need no turn.
-    const std::uint64_t jump = window_.config_.max_jump;
-    const bool before = head_ >= 0 && r.id < tail_;
-    if (before && (jump == 0 || distance(r.id, tail_) <= jump)) {
-        missing = Missing::late;
-        return nullptr;
-    }
-    if (!window_.try_turn()) {
-        // A vote that is not counted costs little.
-        const bool beyond = head_ >= 0 && jump != 0 && r.id > head_ && distance(head_, r.id) > jump;
-        if (before)
-            window_.counts_.long_past.fetch_add(r.votes, std::memory_order_relaxed);
-        missing = before ? Missing::late : beyond ? Missing::future : Missing::busy;
-        return nullptr;
-    }
-    Chunk* const chunk = open_in_turn(r, missing);
-    window_.publish();
-    const bool any = window_.hand_over_retired();
-    window_.end_turn();
-    if (any)
-        window_.ring_.wake();
-    refresh();
-    return chunk;
-}
-
-Chunk* Member::open_in_turn(const Request& r, Missing& missing) noexcept {
-    ChunkWindow& w = window_;
-    const std::int64_t head = w.head_.load(std::memory_order_relaxed);
-    const std::int64_t tail = w.tail_.load(std::memory_order_relaxed);
-    const std::uint64_t jump = w.config_.max_jump;
-    std::int64_t id = r.id;
-    if (head >= 0 && (id < tail || id > head)) {
-        const bool before = id < tail;
-        const bool far = jump != 0 && (before ? distance(id, tail) : distance(head, id)) > jump;
-        if ((far && !w.is_believed(r.anew, r.source, r.votes, r.now)) || (before && !far)) {
-            missing = before ? Missing::late : Missing::future;
-            if (before && far)
-                w.counts_.long_past.fetch_add(r.votes, std::memory_order_relaxed);
-            return nullptr;
-        }
-        if (far)
-            id = r.anew;
-    }
-    if (id > w.head_.load(std::memory_order_relaxed)) {
-        if (!w.may_advance(id - w.config_.chunks + 1, number_, r.now)) {
-            // It has passed what lies before its own window: others may wait for it.
-            highest_ = std::max(highest_, id);
-            w.positions_[number_].store(highest_ - w.config_.chunks + 1, std::memory_order_release);
-            missing = r.can_wait ? Missing::waits : Missing::no_chunk;
-            return nullptr;
-        }
-        w.advance(id, r.now);
-    }
-    Chunk* chunk = w.slot(id).load(std::memory_order_relaxed);
-    if (chunk == nullptr)
-        chunk = w.install(id, r.now);
-    missing = chunk != nullptr ? Missing::none : r.can_wait ? Missing::waits : Missing::no_chunk;
-    return chunk;
-}
-
-/// Notes when chunks were used, and which ones this member may still need.
-void Member::note_use() noexcept {
-    const ChunkWindowConfig& config = window_.config_;
-    if (config.eviction == Eviction::lossless && highest_ >= 0)
-        window_.positions_[number_].store(highest_ - config.chunks + 1, std::memory_order_release);
-    if (config.timeout_ticks == 0)
-        return;
-    for (Chunk* const chunk : slots_)
-        if (chunk != nullptr &&
-            chunk->shares[number_].last > chunk->last_used.load(std::memory_order_relaxed))
-            chunk->last_used.store(chunk->shares[number_].last, std::memory_order_relaxed);
-}
-
-/// Makes the others wait for this member's boundaries. Its slots are empty before.
-void Member::go_online() noexcept {
-    if (online_) [[likely]]
-        return;
-    online_ = true;
-    rte_rcu_qsbr_thread_online(window_.qsbr_.get(), number_);
-}
-
-bool Member::boundary() noexcept {
-    if (left_) [[unlikely]]
-        return false;
-    // The slots are read after the report, and not used between: a chunk that the report lets go is in none
-    // of them afterwards.
-    if (used_any_) {
-        used_any_ = false;
-        note_use();
-    }
-    if (online_) [[likely]]
-        rte_rcu_qsbr_quiescent(window_.qsbr_.get(), number_);
-    else
-        go_online();
-    const bool changed = refresh();
-    window_.try_hand_over();
-    return changed;
-}
-
-void Member::look() noexcept {
-    if (left_) [[unlikely]]
-        return;
-    go_online();
-    refresh();
-}
-
-void Member::passed() noexcept {
-    if (left_ || !online_) [[unlikely]]
-        return;
-    if (used_any_) {
-        used_any_ = false;
-        note_use();
-    }
-    // rte_rcu_qsbr_quiescent() would report the window's latest token. The slots are those of this one.
-    std::uint64_t& reported = window_.qsbr_->qsbr_cnt[number_].cnt;
-    if (__atomic_load_n(&reported, __ATOMIC_RELAXED) != token_)
-        __atomic_store_n(&reported, token_, __ATOMIC_RELEASE);
-    window_.try_hand_over();
-}
-
-void Member::offline() noexcept {
-    if (!online_ || left_)
-        return;
-    online_ = false;
-    std::fill(slots_.begin(), slots_.end(), nullptr);
-    token_ = 0;
-    head_ = -1;  // newest() refreshes then
-    rte_rcu_qsbr_thread_offline(window_.qsbr_.get(), number_);
-    window_.try_hand_over();
-}
-
-void Member::expire(std::uint64_t now) noexcept {
-    if (left_ || window_.config_.timeout_ticks == 0)
-        return;
-    note_use();
-    if (!window_.try_turn())
-        return;
-    window_.close_idle(now);
-    window_.end_turn();
-    window_.try_hand_over();
-}
-
-void Member::leave() noexcept {
-    if (left_)
-        return;
-    offline();
-    left_ = true;
-    rte_rcu_qsbr_thread_unregister(window_.qsbr_.get(), number_);
-    window_.positions_[number_].store(kPassed, std::memory_order_release);
-    const std::uint64_t own = std::uint64_t{1} << number_;
-    // The last member finds the turn free: the others have ended theirs before they left.
-    if (window_.joined_.fetch_and(~own, std::memory_order_acq_rel) == own && window_.try_turn()) {
-        window_.close_all();
-        window_.end_turn();
-    }
 }
 
 }  // namespace spead::chunk

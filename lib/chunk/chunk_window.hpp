@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -24,6 +25,7 @@ enum class Eviction : std::uint8_t {
 
 struct ChunkWindowConfig {
     static constexpr std::uint32_t kMaxChunks = 256;
+    static constexpr std::uint64_t kMostJump = std::numeric_limits<std::int64_t>::max() / 4;
 
     std::uint32_t chunks = 2;  ///< ids that may be open at a time, 1..kMaxChunks
     Eviction eviction = Eviction::lossy;
@@ -89,6 +91,8 @@ class ChunkWindow {
   private:
     friend class Member;
 
+    /// Stands for the position of a member that is not waited for: it has passed all ids.
+    static constexpr std::int64_t kPassed = std::numeric_limits<std::int64_t>::max();
     struct Retired {
         Chunk* chunk;
         std::uint64_t token;
@@ -97,8 +101,11 @@ class ChunkWindow {
         void operator()(rte_rcu_qsbr* qsbr) const noexcept;
     };
 
-    bool try_turn() noexcept { return !turn_.exchange(true, std::memory_order_acquire); }
-    void end_turn() noexcept { turn_.store(false, std::memory_order_release); }
+    bool try_turn() noexcept { return !turn_.exchange(true, std::memory_order_acq_rel); }
+    /// Ends the turn. What a member did before it tried in vain is seen afterwards: hence an exchange.
+    void end_turn() noexcept { turn_.exchange(false, std::memory_order_acq_rel); }
+    bool is_let_go() const noexcept;
+    void try_hand_over() noexcept;
     std::atomic<Chunk*>& slot(std::int64_t id) noexcept {
         return slots_[static_cast<std::uint64_t>(id) & mask_];
     }
@@ -113,8 +120,8 @@ class ChunkWindow {
     Chunk* install(std::int64_t id, std::uint64_t now) noexcept;
     void count_shortage(std::int64_t id) noexcept;
     void publish() noexcept;
+    void note_oldest() noexcept;
     bool hand_over_retired() noexcept;
-    void try_hand_over() noexcept;
     void close_idle(std::uint64_t now) noexcept;
     void close_all() noexcept;
 
@@ -130,6 +137,7 @@ class ChunkWindow {
     alignas(64) std::atomic<std::int64_t> head_{-1};
     std::atomic<std::int64_t> tail_{0};  ///< lower ids are late
     std::atomic<std::uint32_t> retired_count_{0};
+    std::atomic<std::uint64_t> oldest_{0};  ///< token of the oldest retired chunk; 0: none
     /// Holds the payload bytes of a packet << 32 | the parts of a heap; 0: not agreed yet.
     std::atomic<std::uint64_t> parts_{0};
     std::atomic<std::uint32_t> restarts_{0};  ///< times that the window began anew after a vote

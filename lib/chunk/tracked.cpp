@@ -86,22 +86,30 @@ Tracked::Accepted Tracked::accept(const heap::PacketView& view, std::uint16_t en
     return {Verdict::copy, &r->base};
 }
 
+bool Tracked::is_missed(std::uint64_t key) const noexcept {
+    const auto* const end = missed_.data() + std::min<std::size_t>(missed_count_, missed_.size());
+    return std::find(missed_.data(), end, key) != end;
+}
+
 /// Answers for a heap without a chunk.
-heap::HeapPlacer::Answer Tracked::missing(Member::Missing why, std::uint32_t source) noexcept {
+heap::HeapPlacer::Answer Tracked::missing(Member::Missing why, const heap::PacketView& view) noexcept {
     switch (why) {
         case Member::Missing::late:
-            counters_.late_sources.note(source);
+            counters_.late_sources.note(view.source);
             return {.outcome = PacketOutcome::late};
         case Member::Missing::future:
-            counters_.future_sources.note(source);
+            counters_.future_sources.note(view.source);
             return {.outcome = PacketOutcome::future};
         case Member::Missing::waits:
             map_.keep();
             return {.outcome = heap::Window::kWait};
         case Member::Missing::busy:
             // A source that can wait loses nothing when another lcore takes long.
-            if (!can_wait_ && last_try_)
-                break;
+            if (!can_wait_ && last_try_) {
+                // There may be a chunk for its next packet.
+                missed_[missed_count_++ % missed_.size()] = view.key;
+                return {.outcome = PacketOutcome::no_chunk, .for_all = false};
+            }
             map_.keep();
             busy_ = !can_wait_;
             return {.outcome = heap::Window::kWait};
@@ -124,8 +132,11 @@ std::uint32_t Tracked::votes_of(const heap::PacketView& view) noexcept {
 
 heap::HeapPlacer::Answer Tracked::begin(const heap::PacketView& view, std::uint32_t record) noexcept {
     HeapSpot to;
-    if (const PacketOutcome outcome = map_.find(view, endpoint_, to); outcome != PacketOutcome::placed)
+    if (const PacketOutcome outcome = map_.find(view, endpoint_, to); outcome != PacketOutcome::placed) {
+        if (is_missed(view.key))
+            return {.outcome = PacketOutcome::no_chunk, .for_all = false};
         return {.outcome = outcome, .for_all = outcome != PacketOutcome::no_item};
+    }
     if (!noted_source_) {
         noted_source_ = true;
         member_.window().note_source(view.source, view.arrival);
@@ -142,7 +153,7 @@ heap::HeapPlacer::Answer Tracked::begin(const heap::PacketView& view, std::uint3
                               .votes = votes_of(view)},
                              why);
         if (chunk == nullptr)
-            return missing(why, view.source);
+            return missing(why, view);
         if (chunk->id != at.id)
             at = to.anew;
     }

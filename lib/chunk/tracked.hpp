@@ -76,7 +76,8 @@ class Tracked final : private heap::HeapPlacer {
     Answer begin(const heap::PacketView& view, std::uint32_t record) noexcept override;
     void end(const heap::Record& r, std::uint32_t record) noexcept override;
     static std::uint32_t votes_of(const heap::PacketView& view) noexcept;
-    Answer missing(Member::Missing why, std::uint32_t source) noexcept;
+    bool is_missed(std::uint64_t key) const noexcept;
+    Answer missing(Member::Missing why, const heap::PacketView& view) noexcept;
     void look_at_chunks() noexcept;
     void wake() noexcept;
     void account(const heap::Record& r, Spot& spot) noexcept;
@@ -97,6 +98,10 @@ class Tracked final : private heap::HeapPlacer {
     std::uint64_t looked_ = 0;  ///< token of the slots when live heaps were last compared with them
     std::uint32_t pending_count_ = 0;
     std::array<std::uint64_t, heap::kMaxBatch> pending_;  ///< counts of heaps that are offered again
+    /// Holds keys of heaps that found the turn taken twice: the latest ones, in a ring. Their packets without
+    /// the items are lost for that reason.
+    std::array<std::uint64_t, 16> missed_{};
+    std::uint64_t missed_count_ = 0;  ///< ever
     // Of the packet being accepted:
     std::uint16_t endpoint_ = 0;
     bool last_try_ = false;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "chunk/chunk_window.hpp"
 
-#include <map>
+#include <atomic>
+#include <limits>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/unit/chunk/ring_rig.hpp"
 
 namespace spead::chunk {
@@ -162,6 +165,37 @@ TEST(ChunkWindow, TheLastMemberThatRestsHandsOver) {
     EXPECT_EQ(rig.taken(), Ids{});
     rig.members[1]->offline();
     EXPECT_EQ(rig.taken(), Ids{0});
+}
+
+TEST(ChunkWindow, WhileAMemberStallsNobodyTakesTheTurnInVain) {
+    WindowRig rig(2, {.chunks = 1}, 3);
+    rig.open(0, 0);
+    rig.open(0, 2);
+    rig.open(1, 0);
+    rig.boundary(0);
+    rig.boundary(1);
+    std::atomic<bool> over{false};
+    std::uint64_t busy = 0;
+    {
+        std::atomic<bool> polls{false};
+        const std::jthread poller([&] {
+            while (!over.load(std::memory_order_relaxed)) {
+                rig.boundary(1);
+                polls.store(true, std::memory_order_relaxed);
+            }
+        });
+        while (!polls.load(std::memory_order_relaxed))
+            std::this_thread::yield();
+        for (std::uint64_t i = 0; i < spead::test::cases(400'000); i++)
+            busy += rig.open(2, 0) == Missing::busy;
+        over = true;
+    }
+    EXPECT_EQ(busy, 0u) << "times that the poller had the turn, though member 2 still has chunk 0";
+    rig.boundary(0);
+    rig.boundary(1);
+    EXPECT_EQ(rig.taken(), Ids{});
+    rig.boundary(2);
+    EXPECT_EQ(rig.taken(), (Ids{0, 1}));
 }
 
 TEST(ChunkWindow, OnlyTheLastMemberThatLeavesEndsTheWindow) {

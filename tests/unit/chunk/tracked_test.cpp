@@ -131,6 +131,20 @@ TEST(Tracked, KeepsTheAnswerOnlyForAHeapThatComesAgain) {
     rig.end();
 }
 
+TEST(Tracked, LosesOnePacketAndNoHeapWhileAnotherLcoreHasTheTurn) {
+    NumberedRig rig;
+    ASSERT_TRUE(try_turn(rig.window));
+    EXPECT_EQ(rig.offer(telling(0), false, false), Tracked::Verdict::again);
+    EXPECT_EQ(rig.offer(telling(0), true, false), Tracked::Verdict::counted);
+    end_turn(rig.window);
+    EXPECT_EQ(rig.counters[no_chunk], 1U);
+    EXPECT_EQ(rig.give(silent(0)), no_chunk) << "it lost its place for want of the turn, not of an item";
+    EXPECT_EQ(rig.give(silent(1)), no_item);
+    EXPECT_EQ(rig.give(telling(0, 8)), placed) << "a later packet may tell as well";
+    EXPECT_EQ(rig.give(silent(0, 0)), placed);
+    rig.end();
+}
+
 TEST(Tracked, RefusesASecondHeapForAPlaceThatIsFull) {
     NumberedRig rig;
     EXPECT_EQ(rig.give(telling(3, 0, 16)), placed);

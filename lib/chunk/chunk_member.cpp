@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <limits>
 #include <utility>
 
 #include <rte_rcu_qsbr.h>
@@ -30,7 +29,7 @@ Member::Member(ChunkWindow& window) : window_(window), mask_(window.mask_), slot
         number_ = static_cast<unsigned>(std::countr_one(joined));
     } while (!window.joined_.compare_exchange_weak(joined, joined | std::uint64_t{1} << number_,
                                                    std::memory_order_acq_rel));
-    window.positions_[number_].store(std::numeric_limits<std::int64_t>::min(), std::memory_order_release);
+    window.progress_[number_].position.store(ChunkWindow::kUnknown, std::memory_order_release);
     rte_rcu_qsbr_thread_register(window.qsbr_.get(), number_);
 }
 
@@ -44,14 +43,26 @@ bool Member::refresh() noexcept {
     if (token == token_) [[likely]]
         return false;
     token_ = token;
-    if (const std::uint32_t restarts = window_.restarts_.load(std::memory_order_acquire);
-        std::exchange(restarts_, restarts) != restarts)
-        highest_ = -1;
+    note_restart();
     head_ = window_.head_.load(std::memory_order_relaxed);
     tail_ = window_.tail_.load(std::memory_order_relaxed);
     for (std::size_t i = 0; i < slots_.size(); i++)
         slots_[i] = window_.slots_[i].load(std::memory_order_acquire);
     return true;
+}
+
+/// Forgets its position when the window has begun anew: it says nothing about the new ids.
+void Member::note_restart() noexcept {
+    const std::uint32_t restarts = window_.restarts_.load(std::memory_order_acquire);
+    if (std::exchange(restarts_, restarts) == restarts) [[likely]]
+        return;
+    highest_ = -1;
+    ChunkWindow::Progress& own = window_.progress_[number_];
+    // It is not waited for if patience for it has ended, until it has packets.
+    std::int64_t position = own.position.load(std::memory_order_relaxed);
+    if (position != ChunkWindow::kPassed)
+        own.position.compare_exchange_strong(position, ChunkWindow::kUnknown, std::memory_order_relaxed);
+    own.restarts.store(restarts, std::memory_order_release);
 }
 
 Chunk* Member::open(const Request& r, Missing& missing) noexcept {
@@ -90,6 +101,7 @@ Chunk* Member::open(const Request& r, Missing& missing) noexcept {
 
 Chunk* Member::open_in_turn(const Request& r, Missing& missing) noexcept {
     ChunkWindow& w = window_;
+    note_restart();
     const std::int64_t head = w.head_.load(std::memory_order_relaxed);
     const std::int64_t tail = w.tail_.load(std::memory_order_relaxed);
     const std::uint64_t jump = w.config_.max_jump;
@@ -110,7 +122,7 @@ Chunk* Member::open_in_turn(const Request& r, Missing& missing) noexcept {
         if (!w.may_advance(id - w.config_.chunks + 1, number_, r.now)) {
             // It has passed what lies before its own window: others may wait for it.
             highest_ = std::max(highest_, id);
-            w.positions_[number_].store(highest_ - w.config_.chunks + 1, std::memory_order_release);
+            note_position();
             missing = r.can_wait ? Missing::waits : Missing::no_chunk;
             return nullptr;
         }
@@ -123,11 +135,19 @@ Chunk* Member::open_in_turn(const Request& r, Missing& missing) noexcept {
     return chunk;
 }
 
+/// Says which ids it may still need (lossless).
+void Member::note_position() noexcept {
+    std::atomic<std::int64_t>& own = window_.progress_[number_].position;
+    const std::int64_t position = highest_ - window_.config_.chunks + 1;
+    if (own.load(std::memory_order_relaxed) != position)
+        own.store(position, std::memory_order_release);
+}
+
 /// Notes when chunks were used, and which ones this member may still need.
 void Member::note_use() noexcept {
     const ChunkWindowConfig& config = window_.config_;
     if (config.eviction == Eviction::lossless && highest_ >= 0)
-        window_.positions_[number_].store(highest_ - config.chunks + 1, std::memory_order_release);
+        note_position();
     if (config.timeout_ticks == 0)
         return;
     for (Chunk* const chunk : slots_)
@@ -213,7 +233,7 @@ void Member::leave() noexcept {
     offline();
     left_ = true;
     rte_rcu_qsbr_thread_unregister(window_.qsbr_.get(), number_);
-    window_.positions_[number_].store(ChunkWindow::kPassed, std::memory_order_release);
+    window_.progress_[number_].position.store(ChunkWindow::kPassed, std::memory_order_release);
     const std::uint64_t own = std::uint64_t{1} << number_;
     // The last member finds the turn free: the others have ended theirs before they left.
     if (window_.joined_.fetch_and(~own, std::memory_order_acq_rel) == own && window_.try_turn()) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
-#include <limits>
 #include <utility>
 
 #include <rte_cycles.h>
@@ -53,10 +52,7 @@ ChunkWindow::ChunkWindow(const ChunkWindowConfig& config, ChunkRing& ring)
       sources_(config.second_ticks),
       retired_(std::bit_ceil(ring.capacity())),
       wanted_(mask_ + 1, -1),
-      resync_(std::max<std::uint64_t>(config.max_jump, config.chunks), config.second_ticks) {
-    for (auto& position : positions_)
-        position.store(kPassed, std::memory_order_relaxed);
-}
+      resync_(std::max<std::uint64_t>(config.max_jump, config.chunks), config.second_ticks) {}
 
 ChunkWindow::~ChunkWindow() {
     close_all();
@@ -86,14 +82,22 @@ bool ChunkWindow::is_believed(std::int64_t id, std::uint32_t source, std::uint32
     }
     if (!resync_.vote(id, sources_.place_of(source), active_, now, votes))
         return false;
-    close_all();
-    // The former positions of members say nothing about the new ids.
     restarts_.fetch_add(1, std::memory_order_release);
-    for (auto& position : positions_)
-        if (position.load(std::memory_order_relaxed) != kPassed)
-            position.store(std::numeric_limits<std::int64_t>::min(), std::memory_order_release);
+    close_all();
     counts_.resyncs.fetch_add(1, std::memory_order_relaxed);
     return true;
+}
+
+/// Returns whether a member may still need an id below `tail`.
+bool ChunkWindow::is_behind(unsigned member, std::int64_t tail) const noexcept {
+    if ((joined_.load(std::memory_order_acquire) >> member & 1) == 0)
+        return false;
+    const Progress& its = progress_[member];
+    // If the window has begun anew without its notice, its position is one among the former ids.
+    const bool knows =
+        its.restarts.load(std::memory_order_acquire) == restarts_.load(std::memory_order_relaxed);
+    const std::int64_t position = its.position.load(std::memory_order_acquire);
+    return knows ? position < tail : position != kPassed;
 }
 
 /// Returns whether chunks below `tail` may leave: all other members have passed them, or patience is over.
@@ -102,12 +106,9 @@ bool ChunkWindow::may_advance(std::int64_t tail, unsigned member, std::uint64_t 
         waiting_since_ = 0;
         return true;
     }
-    const auto is_behind = [&](unsigned i) {
-        return i != member && positions_[i].load(std::memory_order_acquire) < tail;
-    };
     bool passed = true;
     for (unsigned i = 0; i < kMaxMembers; i++)
-        passed &= !is_behind(i);
+        passed &= i == member || !is_behind(i, tail);
     if (!passed) {
         if (waiting_since_ == 0)
             waiting_since_ = now;
@@ -116,8 +117,8 @@ bool ChunkWindow::may_advance(std::int64_t tail, unsigned member, std::uint64_t 
         counts_.out_waited.fetch_add(1, std::memory_order_relaxed);
         // They are waited for again when they have had packets.
         for (unsigned i = 0; i < kMaxMembers; i++)
-            if (is_behind(i))
-                positions_[i].store(kPassed, std::memory_order_release);
+            if (i != member && is_behind(i, tail))
+                progress_[i].position.store(kPassed, std::memory_order_release);
     }
     waiting_since_ = 0;
     return true;

@@ -93,6 +93,14 @@ class ChunkWindow {
 
     /// Stands for the position of a member that is not waited for: it has passed all ids.
     static constexpr std::int64_t kPassed = std::numeric_limits<std::int64_t>::max();
+    /// Stands for the position of a member that has had no packet yet.
+    static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::min();
+
+    /// Holds how far a member has come. Written by the member; patience that ends writes kPassed.
+    struct alignas(64) Progress {
+        std::atomic<std::int64_t> position{kPassed};  ///< lowest id that it may still need
+        std::atomic<std::uint32_t> restarts{0};       ///< those that it has taken notice of
+    };
     struct Retired {
         Chunk* chunk;
         std::uint64_t token;
@@ -112,6 +120,7 @@ class ChunkWindow {
 
     // With the turn:
     bool is_believed(std::int64_t id, std::uint32_t source, std::uint32_t votes, std::uint64_t now) noexcept;
+    bool is_behind(unsigned member, std::int64_t tail) const noexcept;
     bool may_advance(std::int64_t tail, unsigned member, std::uint64_t now) noexcept;
     void advance(std::int64_t id, std::uint64_t now) noexcept;
     bool has_below(std::int64_t id) const noexcept;
@@ -130,9 +139,9 @@ class ChunkWindow {
     WindowCounts counts_;
     std::unique_ptr<rte_rcu_qsbr, FreeQsbr> qsbr_;
     std::uint64_t mask_;
-    std::vector<std::atomic<Chunk*>> slots_;                        ///< by id & mask_
-    std::array<std::atomic<std::int64_t>, kMaxMembers> positions_;  ///< lowest id a member may still need
-    std::atomic<std::uint64_t> joined_{0};                          ///< a bit for each member
+    std::vector<std::atomic<Chunk*>> slots_;      ///< by id & mask_
+    std::array<Progress, kMaxMembers> progress_;  ///< by the member's number
+    std::atomic<std::uint64_t> joined_{0};        ///< a bit for each member
     alignas(64) std::atomic<bool> turn_{false};
     alignas(64) std::atomic<std::int64_t> head_{-1};
     std::atomic<std::int64_t> tail_{0};  ///< lower ids are late
@@ -234,6 +243,8 @@ class Member {
     bool refresh() noexcept;
     void go_online() noexcept;
     Chunk* open_in_turn(const Request& r, Missing& missing) noexcept;
+    void note_restart() noexcept;
+    void note_position() noexcept;
     void note_use() noexcept;
 
     ChunkWindow& window_;
@@ -243,8 +254,8 @@ class Member {
     std::int64_t head_ = -1;      ///< copy
     std::int64_t tail_ = 0;       ///< copy
     std::uint64_t token_ = 0;     ///< of the copy
-    std::int64_t highest_ = -1;   ///< id of its packets
-    std::uint32_t restarts_ = 0;  ///< of the copy
+    std::int64_t highest_ = -1;   ///< id of its packets since the window began anew
+    std::uint32_t restarts_ = 0;  ///< that it has taken notice of
     bool used_any_ = false;       ///< since the last boundary
     bool online_ = false;
     bool left_ = false;

@@ -201,7 +201,9 @@ void Tracked::account(const heap::Record& r, Spot& spot) noexcept {
     share.packets += r.packets - spot.packets;
     share.bytes += r.coverage.received() - spot.bytes;
     share.last = std::max(share.last, r.last_arrival);
-    member_.used(*spot.chunk);
+    // The id of a chunk that has left may be of before a jump.
+    if (member_.find(spot.id) == spot.chunk)
+        member_.used(*spot.chunk);
     spot.packets = r.packets;
     spot.bytes = r.coverage.received();
     if (spot.chunk->parts_per_heap == 1) {

@@ -320,6 +320,51 @@ TEST(ChunkWindow, EnoughPacketsOfEnoughSourcesMoveItEitherWay) {
     }
 }
 
+/// Makes a lossless window of three members with packets of chunk 1000, and moves it to chunk 3.
+struct JumpRig : WindowRig {
+    JumpRig() : WindowRig(8, config(), 3) {
+        window->note_source(1, 1);
+        for (std::size_t member = 0; member < 3; member++) {
+            open(1000, member);
+            boundary(member);
+        }
+    }
+    static ChunkWindowConfig config() {
+        ChunkWindowConfig c = guarded();
+        c.chunks = 1;
+        c.eviction = Eviction::lossless;
+        return c;
+    }
+    void jump() {
+        for (std::uint32_t i = 1; i < Resync::kPackets; i++)
+            ASSERT_EQ(open(3, 0, 2), Missing::late);
+        ASSERT_EQ(open(3, 0, 2), Missing::none);
+        boundary(0);
+    }
+};
+
+TEST(ChunkWindow, AfterAJumpMembersAreWaitedForWhateverTheyHadBefore) {
+    JumpRig rig;
+    EXPECT_EQ(rig.open(1000, 1), Missing::none);
+    rig.jump();
+    rig.boundary(1);
+    rig.boundary(2);
+    EXPECT_EQ(rig.open(4, 0, 3, 1, true), Missing::waits) << "1000 says nothing about 3";
+    EXPECT_EQ(rig.open(3, 1), Missing::none);
+    EXPECT_EQ(rig.open(4, 2, 3, 1, true), Missing::waits);
+    EXPECT_EQ(rig.open(4, 0, 3, 1, true), Missing::waits) << "member 1 may need 3 still";
+    EXPECT_EQ(rig.open(4, 1, 3, 1, true), Missing::none) << "the others want to go on";
+}
+
+TEST(ChunkWindow, AJumpMakesNobodyWaitForAMemberThatHasLeft) {
+    JumpRig rig;
+    rig.members[2]->leave();
+    rig.jump();
+    EXPECT_EQ(rig.open(4, 1, 3, 1, true), Missing::waits) << "member 0 has 3";
+    rig.members[1]->leave();
+    EXPECT_EQ(rig.open(4, 0, 3, 1, true), Missing::none);
+}
+
 TEST(ChunkWindow, RandomForgedTimesNeverMoveIt) {
     WindowRig rig(8, guarded());
     rig.window->note_source(1, 1);

@@ -145,6 +145,37 @@ TEST(Tracked, LosesOnePacketAndNoHeapWhileAnotherLcoreHasTheTurn) {
     rig.end();
 }
 
+TEST(Tracked, HeapsFromBeforeAJumpSayNothingAboutTheNewChunks) {
+    RingOfChunks chunks(6);
+    ChunkWindowConfig config = TrackedRig::config({.window = 1, .max_jump = 16});
+    config.eviction = Eviction::lossless;
+    ChunkWindow window(config, chunks.ring);
+    Member other(window);
+    Member member(window);
+    stats::StreamCounters counters;
+    Numbered map;
+    Tracked tracked(tracked_window(), map, kNumberedHeap, member, counters);
+    EXPECT_EQ(tracked.accept(telling(4000).view(), 0, false, false).verdict, Tracked::Verdict::copy);
+    tracked.boundary();
+    const auto open = [&](std::int64_t id, bool can_wait) {
+        Member::Missing missing = Member::Missing::none;
+        other.open({.id = id, .anew = id, .source = 1, .can_wait = can_wait, .now = 1}, missing);
+        return missing;
+    };
+    EXPECT_EQ(open(1000, false), Member::Missing::none);
+    other.boundary();
+    for (std::uint32_t i = 1; i < Resync::kPackets; i++)
+        ASSERT_EQ(open(3, false), Member::Missing::late);
+    ASSERT_EQ(open(3, false), Member::Missing::none);
+    tracked.boundary();
+    tracked.boundary();
+    EXPECT_EQ(counters.heaps_live, 0U) << "given up with chunk 1000";
+    EXPECT_EQ(open(4, true), Member::Missing::waits) << "it has not passed chunk 3";
+    tracked.flush(1);
+    member.leave();
+    EXPECT_EQ(open(4, true), Member::Missing::none);
+}
+
 TEST(Tracked, RefusesASecondHeapForAPlaceThatIsFull) {
     NumberedRig rig;
     EXPECT_EQ(rig.give(telling(3, 0, 16)), placed);

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "chunk/chunk_window.hpp"
+#include "chunk/elapsed.hpp"
 
 namespace spead::chunk {
 
@@ -56,7 +57,8 @@ void Member::note_restart() noexcept {
     const std::uint32_t restarts = window_.restarts_.load(std::memory_order_acquire);
     if (std::exchange(restarts_, restarts) == restarts) [[likely]]
         return;
-    highest_ = -1;
+    if (const std::int64_t highest = std::exchange(highest_, -1); highest >= 0)
+        former_ = highest;
     ChunkWindow::Progress& own = window_.progress_[number_];
     // It is not waited for if patience for it has ended, until it has packets.
     std::int64_t position = own.position.load(std::memory_order_relaxed);
@@ -99,6 +101,21 @@ Chunk* Member::open(const Request& r, Missing& missing) noexcept {
     return chunk;
 }
 
+/// Returns whether a packet far from the window goes on where this member's packets were, before it lost its
+/// CPU or before the window began anew. Such a packet tells nothing new. A queue is empty after a second:
+/// then it does.
+bool Member::lags(const Request& r) noexcept {
+    const std::int64_t from = highest_ >= 0 ? highest_ : former_;
+    if (from < 0 || r.id <= from - window_.config_.chunks)
+        return false;
+    const bool is_ahead = r.id > window_.head_.load(std::memory_order_relaxed);
+    if (is_ahead && (highest_ >= 0 || (r.id > from && distance(from, r.id) > window_.config_.max_jump)))
+        return false;
+    if (std::exchange(lags_from_, from) != from)
+        lags_since_ = r.now;
+    return elapsed(lags_since_, r.now) <= window_.config_.second_ticks;
+}
+
 Chunk* Member::open_in_turn(const Request& r, Missing& missing) noexcept {
     ChunkWindow& w = window_;
     note_restart();
@@ -109,7 +126,7 @@ Chunk* Member::open_in_turn(const Request& r, Missing& missing) noexcept {
     if (head >= 0 && (id < tail || id > head)) {
         const bool before = id < tail;
         const bool far = jump != 0 && (before ? distance(id, tail) : distance(head, id)) > jump;
-        if ((far && !w.is_believed(r.anew, r.source, r.votes, r.now)) || (before && !far)) {
+        if ((far && (lags(r) || !w.is_believed(r.anew, r.source, r.votes, r.now))) || (before && !far)) {
             missing = before ? Missing::late : Missing::future;
             if (before && far)
                 w.counts_.long_past.fetch_add(r.votes, std::memory_order_relaxed);

@@ -244,19 +244,23 @@ class Member {
     void go_online() noexcept;
     Chunk* open_in_turn(const Request& r, Missing& missing) noexcept;
     void note_restart() noexcept;
+    bool lags(const Request& r) noexcept;
     void note_position() noexcept;
     void note_use() noexcept;
 
     ChunkWindow& window_;
     unsigned number_;
     std::uint64_t mask_;
-    std::vector<Chunk*> slots_;   ///< copy
-    std::int64_t head_ = -1;      ///< copy
-    std::int64_t tail_ = 0;       ///< copy
-    std::uint64_t token_ = 0;     ///< of the copy
-    std::int64_t highest_ = -1;   ///< id of its packets since the window began anew
-    std::uint32_t restarts_ = 0;  ///< that it has taken notice of
-    bool used_any_ = false;       ///< since the last boundary
+    std::vector<Chunk*> slots_;     ///< copy
+    std::int64_t head_ = -1;        ///< copy
+    std::int64_t tail_ = 0;         ///< copy
+    std::uint64_t token_ = 0;       ///< of the copy
+    std::int64_t highest_ = -1;     ///< id of its packets since the window began anew
+    std::int64_t former_ = -1;      ///< highest_ before the window began anew
+    std::int64_t lags_from_ = -1;   ///< id that its packets went on from when it lagged last
+    std::uint64_t lags_since_ = 0;  ///< ticks
+    std::uint32_t restarts_ = 0;    ///< that it has taken notice of
+    bool used_any_ = false;         ///< since the last boundary
     bool online_ = false;
     bool left_ = false;
 };

@@ -26,8 +26,9 @@ void expect_whole(const Result& r, std::uint64_t chunks) {
 }
 
 TEST(ChunkGroup, FourLcoresFillTheSameChunks) {
+    // No lcore lags by more than max_jump: its packets are late, and do not vote.
     for (std::uint64_t seed = 1; seed <= 2; seed++)
-        expect_sound(run({.chunks = 200, .forged = 4}, seed));
+        expect_sound(run({.chunks = 200, .forged = 4, .max_jump = 200}, seed));
 }
 
 TEST(ChunkGroup, LosslessSourcesLoseNothing) {
@@ -37,28 +38,27 @@ TEST(ChunkGroup, LosslessSourcesLoseNothing) {
     EXPECT_EQ(r.distinct, traffic.chunks * kTimes * kSenders * kParts);
 }
 
-/// Returns traffic with a million forged times, or with as many as a sanitizer allows.
+/// Returns traffic with a million forged times.
 Traffic forged_million(std::size_t lcores) {
-    return {.chunks = cases(600), .lcores = lcores, .forged = 24, .lossless = true};
+    return {.chunks = 600, .lcores = lcores, .forged = 24, .lossless = true};
 }
 
 TEST(ChunkGroup, FourLcoresWithAMillionForgedTimesMissNoGoodPacket) {
     const Traffic traffic = forged_million(4);
     const Result r = run(traffic, 6);
-    EXPECT_GE(r.forged, cases(1'000'000));
+    EXPECT_GE(r.forged, 1'000'000u);
     expect_whole(r, traffic.chunks);
 }
 
 TEST(ChunkGroup, OneLcoreWithAMillionForgedTimesMissesNoGoodPacket) {
     const Traffic traffic = forged_million(1);
     const Result r = run(traffic, 7);
-    EXPECT_GE(r.forged, cases(1'000'000));
+    EXPECT_GE(r.forged, 1'000'000u);
     expect_whole(r, traffic.chunks);
 }
 
 TEST(ChunkGroup, AnLcoreThatStallsLosesItsOwnPacketsAndNoChunkOfTheOthers) {
-    // All of its late packets are within max_jump, so that they do not vote.
-    const Traffic traffic{.chunks = 200, .forged = 0, .stalls = true, .ring = 200, .max_jump = 100'000};
+    const Traffic traffic{.chunks = 200, .stalls = true, .ring = 200, .max_jump = 200};
     const Result r = run(traffic, 8);
     expect_sound(r);
     EXPECT_EQ(r.short_of, 0u) << "there were chunks for all";

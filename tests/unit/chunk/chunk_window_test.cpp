@@ -365,6 +365,45 @@ TEST(ChunkWindow, AJumpMakesNobodyWaitForAMemberThatHasLeft) {
     EXPECT_EQ(rig.open(4, 0, 3, 1, true), Missing::none);
 }
 
+TEST(ChunkWindow, AMemberThatLagsDoesNotMoveTheWindowBack) {
+    WindowRig rig(8, guarded(), 2);
+    rig.window->note_source(1, 1);
+    rig.open(100, 0);
+    rig.open(100, 1);
+    for (std::int64_t id = 101; id < 200; id++) {
+        rig.open(id, 0);
+        rig.boundary(0);
+        rig.boundary(1);
+        rig.taken();
+    }
+    // It lost its CPU, and its queue is full.
+    for (std::int64_t i = 0; i < 1000; i++)
+        ASSERT_EQ(rig.open(100 + i / 20, 1, 2 * kSecond), Missing::late) << i;
+    EXPECT_EQ(rig.window->counts().resyncs.load(), 0u);
+    // No queue lasts for a second: the stream is there.
+    rig.window->note_source(1, 3 * kSecond);
+    for (std::uint32_t i = 1; i < Resync::kPackets; i++)
+        ASSERT_EQ(rig.open(150, 1, 3 * kSecond + 1), Missing::late) << i;
+    EXPECT_EQ(rig.open(150, 1, 3 * kSecond + 1), Missing::none);
+}
+
+TEST(ChunkWindow, PacketsFromBeforeAJumpDoNotMoveItBack) {
+    for (const std::int64_t to : {3, 2000}) {
+        WindowRig rig(8, guarded(), 2);
+        rig.window->note_source(1, 1);
+        rig.open(1000, 0);
+        rig.open(1000, 1);
+        while (rig.open(to, 0) != Missing::none)
+            ASSERT_EQ(rig.window->counts().long_past.load() / 64, 0u);
+        for (std::int64_t i = 0; i < 1000; i++) {
+            rig.boundary(1);
+            ASSERT_EQ(rig.open(1000 + i / 100, 1), to < 1000 ? Missing::future : Missing::late) << i;
+        }
+        EXPECT_EQ(rig.window->counts().resyncs.load(), 1u);
+        EXPECT_EQ(rig.open(to, 1), Missing::none);
+    }
+}
+
 TEST(ChunkWindow, RandomForgedTimesNeverMoveIt) {
     WindowRig rig(8, guarded());
     rig.window->note_source(1, 1);

@@ -63,6 +63,9 @@ class DatagramLane {
 
     /// Hands ended heaps over when no packet came, and so continues after a blocked take().
     void idle(std::uint64_t now) noexcept { agent_.poll(now); }
+    /// Says that no packets come for a while: other lanes need not wait for it. The next call of another
+    /// function ends that.
+    void rest() noexcept { agent_.rest(); }
     /// Handles timeouts, history and returned memory. Call it every few milliseconds.
     void housekeep(std::uint64_t now) noexcept { agent_.housekeep(now); }
     /// Ends all live heaps, and hands over as many as the queue takes. Returns whether all were handed over;

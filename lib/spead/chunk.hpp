@@ -254,9 +254,11 @@ class SPEAD_API ChunkStream {
     const std::string& name() const noexcept;
     /// Receives (again), with a new window. Throws Error, and has changed nothing, when it cannot.
     void start();
-    /// Receives no more, and hands the open chunks over. Does nothing when the session has ended.
+    /// Receives no more, and hands the open chunks over. Does nothing when the session has ended. Without a
+    /// session, a callback that does not return within 2 s is logged; the stream ends when it has returned.
     void stop() noexcept;
-    /// Returns the counts, from the lcores. After the end of the session: its last counts.
+    /// Returns the counts, from the lcores. After the end of the session: its last counts. Without a session:
+    /// earlier ones, if a callback does not return within 2 s.
     ChunkStats stats() const;
     /// Returns the values of PlaceCallback::stats, of all lcores and since the stream was made; exact when no
     /// heaps come.

@@ -15,6 +15,9 @@
 
 namespace spead::door {
 
+class LocalEnd;
+class LocalRun;
+
 /// Receives one stream of a user without EAL and without a session: a lane on a thread of its own, and its
 /// reader. Any thread may call anything.
 class LocalReceiver {
@@ -28,6 +31,8 @@ class LocalReceiver {
         std::shared_ptr<runtime::UserQueues> queues{};
         /// Names the chunks of a stream with ReceivePlan::chunk.
         runtime::UserChunks::Use chunks{};
+        /// Guards what the streams of a group share, whose runs begin and end at once; null: it is alone.
+        std::shared_ptr<std::mutex> of_group{};
     };
 
     /// Checks the plan, and starts if it is enabled. Throws Error and UsageError.
@@ -37,10 +42,16 @@ class LocalReceiver {
     LocalReceiver(const LocalReceiver&) = delete;
     LocalReceiver& operator=(const LocalReceiver&) = delete;
 
-    /// Receives (again), with a new window, unless it does. Throws Error; then it stays stopped.
+    /// Receives (again), with a new window, unless it does. Heaps of earlier runs may be taken meanwhile.
+    /// Throws Error; then it stays stopped.
     void start();
+    /// Does the part of start() that may fail: joins the group's window, and receives nothing yet. start() or
+    /// cancel() follows. Returns false if it receives. Throws Error.
+    bool prepare();
+    void cancel() noexcept;
     /// Takes no more packets, and hands live heaps or open chunks over. Returns when the last packet has been
-    /// taken; a lossless stream hands heaps over as its user takes them.
+    /// taken; a lossless stream hands heaps over as its user takes them. If the user's callback or filter
+    /// does not return within LocalRun::kPatience, that is logged, and the end comes when it has.
     void stop() noexcept;
 
     /// Receives other endpoints from now on. Live heaps go on. Throws Error and UsageError, and has changed
@@ -51,25 +62,30 @@ class LocalReceiver {
         stats::StreamSnapshot stream;
         std::uint64_t lost = 0;  ///< packets, before the lane
     };
+    /// Returns the counts. Those of a moment ago, if user code does not return within LocalRun::kPatience.
     Counts counts() const;
 
   private:
-    struct Run;
-    /// Holds the counts of a run that has ended, with the queue from which its heaps are taken.
+    /// Holds a run that has handed its heaps over, until they have been taken.
     struct Former {
         stats::StreamCounters counters;
-        std::uint64_t lost = 0;
-        std::shared_ptr<runtime::UserQueues::Queue> queue;  ///< null: the stream fills chunks
-        stats::ChunkCounts chunks;
+        std::shared_ptr<runtime::UserQueues::Queue> queue;
     };
 
+    bool prepare_run();
     void retire();
+    void fold() const;
 
     const Parts parts_;
+    const std::unique_ptr<LocalEnd> end_;  ///< null: the stream fills chunks
     mutable std::mutex mutex_;
-    runtime::ReceivePlan plan_;   ///< guarded
-    std::unique_ptr<Run> run_;    ///< guarded; null: never started
-    std::vector<Former> former_;  ///< guarded; the runs before
+    // Guarded.
+    runtime::ReceivePlan plan_;
+    std::unique_ptr<LocalRun> run_;                          ///< the last one; null: never started
+    std::unique_ptr<LocalRun> next_;                         ///< prepared
+    mutable std::vector<std::unique_ptr<LocalRun>> ending_;  ///< runs before, which hand heaps over
+    mutable std::vector<Former> former_;                     ///< runs before those
+    mutable Counts past_;  ///< of all runs before, former ones but for `stream`
 };
 
 }  // namespace spead::door

@@ -238,7 +238,8 @@ class SPEAD_API RecvStream {
     // Changes while it runs. Each throws Error, and has changed nothing, when the change cannot be.
 
     /// Receives (again), also after a stop item. A stream that has ended begins with new windows; when that
-    /// throws, it stays ended, and start() may be tried again.
+    /// throws, it stays ended, and start() may be tried again. Heaps of earlier starts may still wait;
+    /// without a session, those of 16 starts at most.
     void start();
     /// Receives no more: groups are left, live heaps handed over; then get() ends. Does nothing when the
     /// session has ended. When the session does not carry it out, the stream receives on, and the log says

@@ -237,8 +237,11 @@ bool KernelSockets::Queue::wait_for_burst() noexcept {
 }
 
 void KernelSockets::Queue::clear() noexcept {
-    for (const auto& open : sockets_)
+    for (const auto& open : sockets_) {
         note_missed(*open);
+        // A child of fork(2) may keep the socket, and would let the kernel watch it further.
+        ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, open->socket.fd(), nullptr);
+    }
     sockets_.clear();
     retired_.clear();
 }

@@ -138,11 +138,24 @@ std::size_t KernelReader::open(const std::vector<Endpoint>& endpoints) {
     return number;
 }
 
-/// Closes a socket, and with it leaves its group. The kernel then watches it no longer.
+/// Closes a socket, and leaves its group. A child of fork(2) may keep the socket, and would let the kernel
+/// watch it further.
 void KernelReader::close(std::size_t number) noexcept {
     const std::lock_guard lock(mutex_);
     note_dropped(*sockets_[number]);
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, sockets_[number]->socket.fd(), nullptr);
     sockets_[number].reset();
+}
+
+/// Lets a socket receive what it did before. What cannot be joined again is logged: it must not hide the
+/// failure that this is for.
+void KernelReader::change_back(KernelSocket& socket, const std::vector<Endpoint>& before) const noexcept {
+    try {
+        socket.change(before, options_);
+    } catch (const std::exception& error) {
+        log_error(LogType::recv, "{}: it stays without some of its groups: {}", options_.where,
+                  reason_of(error));
+    }
 }
 
 void KernelReader::receive(const std::vector<Endpoint>& endpoints) {
@@ -167,7 +180,7 @@ void KernelReader::receive(const std::vector<Endpoint>& endpoints) {
         for (const std::size_t i : opened)
             close(i);
         for (const auto& [i, before] : changed)
-            sockets_[i]->socket.change(before, options_);
+            change_back(sockets_[i]->socket, before);
         throw;
     }
     for (const std::size_t i : gone)
@@ -190,7 +203,7 @@ PacketReader::Fed KernelReader::feed(DatagramLane& lane, std::uint64_t now) {
         bool any = false;
         for (int i = 0; i < ready; i++) {
             const std::uint64_t number = events[static_cast<std::size_t>(i)].data.u64;
-            if (number == kWake)
+            if (number == kWake || !sockets_[static_cast<std::size_t>(number)])
                 continue;
             fetch(sockets_[static_cast<std::size_t>(number)]->socket);
             any |= !datagrams_.empty();

@@ -49,6 +49,7 @@ class KernelReader final : public PacketReader {
     void fetch(const KernelSocket& socket);
     std::size_t open(const std::vector<Endpoint>& endpoints);
     void close(std::size_t number) noexcept;
+    void change_back(KernelSocket& socket, const std::vector<Endpoint>& before) const noexcept;
     void note_dropped(const Open& open) const noexcept;
     void add(const KernelSocket& socket, std::size_t message);
 

@@ -6,12 +6,12 @@
 #include <cerrno>
 #include <cstring>
 #include <ifaddrs.h>
-#include <iterator>
 #include <linux/sock_diag.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <sys/socket.h>
+#include <utility>
 
 #include <climits>
 
@@ -103,12 +103,8 @@ std::vector<Ipv4> sources_of(const std::vector<Endpoint>& endpoints) {
     return all;
 }
 
-std::vector<Ipv4> without(const std::vector<Ipv4>& all, const std::vector<Ipv4>& others) {
-    std::vector<Ipv4> rest;
-    std::copy_if(all.begin(), all.end(), std::back_inserter(rest), [&others](Ipv4 one) {
-        return std::find(others.begin(), others.end(), one) == others.end();
-    });
-    return rest;
+bool has(const std::vector<Ipv4>& all, Ipv4 one) {
+    return std::find(all.begin(), all.end(), one) != all.end();
 }
 
 }  // namespace
@@ -161,69 +157,78 @@ void KernelSocket::set_buffer(const Options& options) {
 void KernelSocket::change(const std::vector<Endpoint>& endpoints, const Options& options) {
     if (!place_.address.is_multicast())
         return;
-    const unsigned index = interface_number(options.interface, options.where);
     const std::vector<Ipv4> wanted = sources_of(endpoints);
-    const std::vector<Ipv4> gone = without(sources_, wanted);
+    std::vector<Joined> now;
+    std::vector<Joined> gone;
+    for (const Joined& one : joined_)
+        (has(wanted, one.source) ? now : gone).push_back(one);
+    const std::size_t kept = now.size();
+    if (wanted.size() != kept) {
+        // Only a join needs the interface, which may be gone.
+        const unsigned index = interface_number(options.interface, options.where);
+        for (const Ipv4 source : wanted)
+            if (std::none_of(now.begin(), now.end(), [&](const Joined& j) { return j.source == source; }))
+                now.push_back({source, index});
+    }
     // The kernel refuses a source where all are joined, and the reverse.
-    for (const Ipv4 source : gone)
-        leave(source, index);
-    std::vector<Ipv4> joined;
+    for (const Joined& one : gone)
+        set_membership(kLeave, one);
+    std::size_t joined = kept;
     try {
-        for (const Ipv4 source : without(wanted, sources_)) {
-            join(source, index, options.where);
-            joined.push_back(source);
-        }
+        for (; joined < now.size(); joined++)
+            join(now[joined], options.where);
     } catch (...) {
-        for (const Ipv4 source : joined)
-            leave(source, index);
-        for (const Ipv4 source : gone)
-            if (!set_membership(kJoin, source, index))
+        while (joined-- > kept)
+            set_membership(kLeave, now[joined]);
+        for (const Joined& one : gone)
+            if (!set_membership(kJoin, one))
                 log_error(LogType::recv, "{}: {} cannot be joined again: {}", options.where,
-                          to_string(Endpoint{place_.address, place_.port, source}), std::strerror(errno));
+                          to_string(Endpoint{place_.address, place_.port, one.source}), std::strerror(errno));
         throw;
     }
-    sources_ = wanted;
+    joined_ = std::move(now);
+}
+
+KernelSocket::~KernelSocket() {
+    for (const Joined& one : joined_)
+        set_membership(kLeave, one);
 }
 
 std::vector<Endpoint> KernelSocket::endpoints() const {
     std::vector<Endpoint> all;
-    for (const Ipv4 source : sources_)
-        all.push_back({place_.address, place_.port, source});
+    for (const Joined& one : joined_)
+        all.push_back({place_.address, place_.port, one.source});
     return all;
 }
 
 /// Joins or leaves the group, of one source or of all. Sets errno.
-bool KernelSocket::set_membership(int option, Ipv4 source, unsigned index) const noexcept {
+bool KernelSocket::set_membership(int option, const Joined& which) const noexcept {
     const sockaddr_in group = socket_address(place_.address, 0);
-    if (source.value == 0) {
+    if (which.source.value == 0) {
         group_req request{};
-        request.gr_interface = index;
+        request.gr_interface = which.index;
         set_group(request.gr_group, group);
         return ::setsockopt(fd_.get(), IPPROTO_IP, option == kJoin ? MCAST_JOIN_GROUP : MCAST_LEAVE_GROUP,
                             &request, sizeof request) == 0;
     }
     group_source_req request{};
-    request.gsr_interface = index;
+    request.gsr_interface = which.index;
     set_group(request.gsr_group, group);
-    set_group(request.gsr_source, socket_address(source, 0));
+    set_group(request.gsr_source, socket_address(which.source, 0));
     return ::setsockopt(fd_.get(), IPPROTO_IP,
                         option == kJoin ? MCAST_JOIN_SOURCE_GROUP : MCAST_LEAVE_SOURCE_GROUP, &request,
                         sizeof request) == 0;
 }
 
-void KernelSocket::join(Ipv4 source, unsigned index, const std::string& where) const {
-    if (set_membership(kJoin, source, index))
+void KernelSocket::join(const Joined& which, const std::string& where) const {
+    if (set_membership(kJoin, which))
         return;
     const int error = errno;
-    throw_error(where, "cannot join {}: {}{}", to_string(Endpoint{place_.address, place_.port, source}),
+    throw_error(where, "cannot join {}: {}{}", to_string(Endpoint{place_.address, place_.port, which.source}),
                 std::strerror(error),
                 error == ENODEV    ? "; name the interface, as no route leads to the group"
                 : error == ENOBUFS ? "; raise net.ipv4.igmp_max_memberships or net.ipv4.igmp_max_msf"
                                    : "");
-}
-
-void KernelSocket::leave(Ipv4 source, unsigned index) const noexcept {
-    set_membership(kLeave, source, index);
 }
 
 std::optional<std::uint32_t> KernelSocket::dropped() const noexcept {

@@ -30,9 +30,14 @@ class KernelSocket {
     /// Binds the socket to the address and port of `endpoints`, which all have the same ones, and joins the
     /// group: of each source that they name, or of all. Throws Error.
     KernelSocket(const std::vector<Endpoint>& endpoints, const Options& options);
+    /// Leaves its groups. A child of fork(2) may keep the socket, and with it what was joined.
+    ~KernelSocket();
+    KernelSocket(KernelSocket&&) noexcept = default;
+    KernelSocket& operator=(KernelSocket&&) = delete;
 
     /// Leaves and joins, so that it receives what `endpoints` say, of the same address and port. Throws
-    /// Error, and has changed nothing but for groups that cannot be joined again, which the log names.
+    /// Error when it cannot join, and has changed nothing but for groups that cannot be joined again, which
+    /// the log names. Leaving never fails.
     void change(const std::vector<Endpoint>& endpoints, const Options& options);
 
     int fd() const noexcept { return fd_.get(); }
@@ -49,12 +54,16 @@ class KernelSocket {
   private:
     void bind_to(const Options& options);
     void set_buffer(const Options& options);
-    bool set_membership(int option, Ipv4 source, unsigned index) const noexcept;
-    void join(Ipv4 source, unsigned index, const std::string& where) const;
-    void leave(Ipv4 source, unsigned index) const noexcept;
+    /// Describes what is joined, by the kernel's number of the interface: its name may be another's by now.
+    struct Joined {
+        Ipv4 source;  ///< 0: all
+        unsigned index = 0;
+    };
+    bool set_membership(int option, const Joined& which) const noexcept;
+    void join(const Joined& which, const std::string& where) const;
 
     Endpoint place_;
-    std::vector<Ipv4> sources_;  ///< that are joined; one of 0: all
+    std::vector<Joined> joined_;  ///< one of source 0, or several of others
     FileDescriptor fd_;
     bool gro_ = false;
     std::size_t buffer_size_ = 0;

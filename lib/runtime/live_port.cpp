@@ -166,12 +166,15 @@ void LivePort::add_rule(const port::Rule& rule) {
 }
 
 void LivePort::remove_rules_but(const std::vector<port::Rule>& wanted) {
-    std::erase_if(rules_, [&](const port::Rule& rule) {
-        if (std::find(wanted.begin(), wanted.end(), rule) != wanted.end())
-            return false;
-        device_->remove_rule(rule.endpoint);
-        return true;
-    });
+    // One at a time: when a removal fails, those before it have been made, and can be undone.
+    for (auto rule = rules_.begin(); rule != rules_.end();) {
+        if (std::find(wanted.begin(), wanted.end(), *rule) != wanted.end()) {
+            ++rule;
+            continue;
+        }
+        device_->remove_rule(rule->endpoint);
+        rule = rules_.erase(rule);
+    }
 }
 
 std::vector<stats::RuleSnapshot> LivePort::rules() const {

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tests/eal/port/port_rig.hpp"
+#include "tests/support/keeping_child.hpp"
 #include "tests/support/udp_sender.hpp"
 #include "wire/net.hpp"
 
@@ -95,6 +96,25 @@ TEST(KernelPort, StartsAgain) {
         EXPECT_EQ(payload_of(packets.front(), udp), datagram_of(i));
         port->stop();
     }
+}
+
+TEST(KernelPort, AStopForgetsSocketsThatAChildProcessKeeps) {
+    const auto port = open_port(kernel_request());
+    const Endpoint kept = kernel_endpoint(kLoopback);
+    const Endpoint fresh = kernel_endpoint(kLoopback);
+    port->start();
+    port->add_rule({kept, {0}, {}});
+    const spead::test::KeepingChild child;
+    port->stop();
+    port->start();
+    port->add_rule({fresh, {0}, {}});
+    UdpSender(kept).send(datagram_of(1));
+    UdpSender(fresh).send(datagram_of(2));
+    const auto packets = receive(port->rx_queue(0), 2);
+    ASSERT_EQ(packets.size(), 1U);
+    wire::UdpView udp{};
+    EXPECT_EQ(payload_of(packets.front(), udp), datagram_of(2));
+    port->stop();
 }
 
 TEST(KernelPort, EachRuleHasAQueue) {

@@ -2,12 +2,16 @@
 #include "recv/kernel_reader.hpp"
 
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "base/byte_order.hpp"
+#include "tests/support/keeping_child.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/udp_sender.hpp"
 #include "tests/unit/recv/local_lane.hpp"
@@ -220,6 +224,35 @@ TEST(KernelReader, ReceivesNoGroupThatOnlyOthersJoined) {
     UdpSender(mine[0]).send(MadeHeap{.cnt = 2, .length = 100}.datagrams()[0]);
     rig.feed_until(reader, 1);
     EXPECT_EQ(rig.heaps, std::vector<std::uint64_t>{2});
+}
+
+/// Returns whether the kernel has joined the group on some interface.
+bool has_joined(std::uint32_t group) {
+    std::ifstream file("/proc/net/igmp");
+    std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    return text.find(fmt::format("{:08X}", byte_swap(group))) != std::string::npos;
+}
+
+TEST(KernelReader, ClosesSocketsThatAChildProcessKeeps) {
+    const std::uint16_t port = free_port();
+    const Endpoint unicast{{kLoopback}, port, {}};
+    const Endpoint group{{kGroup + 6}, port, {}};
+    const Endpoint stays{{kGroup + 7}, port, {}};
+    const LaneConfig config = config_of({unicast, group, stays});
+    KernelReader reader({unicast, group, stays}, on_loopback(), config.max_packet_size);
+    FedLane rig(config);
+    const spead::test::KeepingChild child;
+    EXPECT_TRUE(has_joined(group.address.value));
+    reader.receive({stays});
+    EXPECT_FALSE(has_joined(group.address.value));
+    EXPECT_TRUE(has_joined(stays.address.value));
+    UdpSender(unicast).send(MadeHeap{.cnt = 1, .length = 100}.datagrams()[0]);
+    UdpSender(group).send(MadeHeap{.cnt = 2, .length = 100}.datagrams()[0]);
+    UdpSender(stays).send(MadeHeap{.cnt = 3, .length = 100}.datagrams()[0]);
+    rig.feed_until(reader, 1);
+    EXPECT_EQ(rig.heaps, std::vector<std::uint64_t>{3});
+    // Nothing is left that would end a wait at once.
+    EXPECT_EQ(rig.feed(reader), Fed::nothing);
 }
 
 TEST(KernelReader, WaitsForPacketsAndCanBeWoken) {

@@ -77,5 +77,25 @@ TEST(KernelSocket, UsesNoPrivilegeForItsBufferWhereItMayNot) {
     EXPECT_EQ(socket.dropped(), 0U);
 }
 
+TEST(KernelSocket, LeavesASourceWithoutAskingForItsInterface) {
+    const std::uint16_t port = test::free_port();
+    const Endpoint two{{test::kGroup + 5}, port, {0x7F000002}};
+    const Endpoint three{{test::kGroup + 5}, port, {0x7F000003}};
+    KernelSocket::Options options;
+    options.interface = "lo";
+    options.where = "here";
+    KernelSocket socket({two, three}, options);
+    std::string error;
+    {
+        const NoDescriptors limit;
+        EXPECT_NO_THROW(socket.change({two}, options));
+        error = error_of([&] { socket.change({two, three}, options); });
+    }
+    EXPECT_THAT(error, HasSubstr("cannot look for the network interface"));
+    EXPECT_EQ(socket.endpoints(), std::vector<Endpoint>{two});
+    socket.change({three}, options);
+    EXPECT_EQ(socket.endpoints(), std::vector<Endpoint>{three});
+}
+
 }  // namespace
 }  // namespace spead::recv

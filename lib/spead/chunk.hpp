@@ -285,6 +285,9 @@ class SPEAD_API ChunkStreamGroup {
                      const ChunkConfig& chunks = {});
     ChunkStreamGroup(const Process& process, const PlaceCallback& callback, ChunkRing& ring,
                      const ChunkConfig& chunks = {});
+    /// Makes a group of streams without a session and without EAL.
+    ChunkStreamGroup(const Placement& placement, ChunkRing& ring, const ChunkConfig& chunks = {});
+    ChunkStreamGroup(const PlaceCallback& callback, ChunkRing& ring, const ChunkConfig& chunks = {});
     ChunkStreamGroup(ChunkStreamGroup&&) noexcept;
     ChunkStreamGroup& operator=(ChunkStreamGroup&&) noexcept;
     ~ChunkStreamGroup();
@@ -295,6 +298,10 @@ class SPEAD_API ChunkStreamGroup {
     /// Does so with a placement that differs from the group's in the numbers of `constant` terms. Throws
     /// UsageError for others.
     ChunkStream add(const RecvConfig& config, const Placement& placement);
+    /// Adds a stream with another source, to a group without a session; there, the others need
+    /// Backend::kernel. Throws UsageError for a group with a session, whose streams have ports.
+    ChunkStream add(const RecvConfig& config, const Reader& reader);
+    ChunkStream add(const RecvConfig& config, const Reader& reader, const Placement& placement);
     /// Starts all streams at once; those that have ended, again. Throws Error, and has changed nothing, when
     /// it cannot.
     void start();
@@ -303,7 +310,8 @@ class SPEAD_API ChunkStreamGroup {
 
   private:
     struct State;
-    static ChunkStream add_to(State& state, const RecvConfig& config, const door::Placing& placing);
+    static ChunkStream add_to(State& state, const RecvConfig& config, const Reader* reader,
+                              const door::Placing& placing);
 
     std::unique_ptr<State> state_;
 };

@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -8,6 +15,7 @@
 #include "spead/chunk_stream.hpp"
 #include "spead/main_thread.hpp"
 #include "spead/placement_access.hpp"
+#include "spead/reader_source.hpp"
 
 /// Implements streams that fill the same chunks.
 namespace spead {
@@ -34,22 +42,67 @@ chunk::Placement without_constants(chunk::Placement placement) {
 struct ChunkStreamGroup::State {
     State(std::shared_ptr<door::Session> s, door::Placing p, std::shared_ptr<runtime::UserChunks> r,
           const ChunkConfig& c)
-        : session(std::move(s)), placing(std::move(p)), ring(std::move(r)), chunks(c) {
+        : session(std::move(s)), owner(::getpid()), placing(std::move(p)), ring(std::move(r)), chunks(c) {
         door::about(kGroup, [this] { ring->check(placing.shape, chunks.window); });
     }
 
     static State& of(const std::unique_ptr<State>& state) {
         if (!state)
             throw_usage(kGroup, "it was moved to another variable; use that one");
-        door::need_own_process(kGroup);
+        door::need_own_process(kGroup, state->is_own());
         return *state;
+    }
+    bool is_own() const noexcept { return session ? door::is_own_process() : owner == ::getpid(); }
+
+    /// Returns how a stream's heaps are placed. Each has the counters of its callback for itself.
+    door::Placing placing_of_member() const { return callback ? door::Placing(*callback) : placing; }
+    /// Returns a placement of its own. Throws UsageError if it is another than the group's.
+    door::Placing placing_of_member(const Placement& placement) const {
+        door::Placing own(placement);
+        if (!placing.placement || without_constants(*own.placement) != without_constants(*placing.placement))
+            throw_usage(kGroup,
+                        "it has {}, and {} differs from that in more than constants; use another group",
+                        placing.shape.text, own.shape.text);
+        return own;
     }
 
     /// Names a stream that was added, which may be gone.
     struct Member {
         std::string name;
         std::weak_ptr<std::atomic<int>> open;
+        std::weak_ptr<door::LocalReceiver> local;  ///< none: of the session
     };
+    using Locals = std::vector<std::shared_ptr<door::LocalReceiver>>;
+    /// Returns the streams that no session has.
+    Locals locals() {
+        const std::lock_guard lock(mutex);
+        Locals all;
+        for (const Member& m : members)
+            if (auto local = m.local.lock())
+                all.push_back(std::move(local));
+        return all;
+    }
+    /// Starts the streams that no session has. All have joined the window before the first one receives.
+    static void start(const Locals& streams) {
+        for (const auto& stream : streams)
+            stream->settle();
+        Locals fresh;
+        std::size_t begun = 0;
+        try {
+            for (const auto& stream : streams)
+                if (stream->prepare())
+                    fresh.push_back(stream);
+            for (; begun < fresh.size(); begun++)
+                fresh[begun]->start();
+        } catch (...) {
+            for (std::size_t i = begun; i < fresh.size(); i++)
+                fresh[i]->cancel();
+            for (std::size_t i = 0; i < begun; i++)
+                fresh[i]->stop();
+            throw;
+        }
+    }
+
     std::vector<std::string> names(bool ended_only) {
         const std::lock_guard lock(mutex);
         std::erase_if(members, [](const Member& m) { return m.open.expired(); });
@@ -66,7 +119,8 @@ struct ChunkStreamGroup::State {
             session->change_all(streams, [yes](runtime::ReceivePlan& r) { r.enabled = yes; });
     }
 
-    std::shared_ptr<door::Session> session;
+    std::shared_ptr<door::Session> session;  ///< null: the streams receive without one
+    const pid_t owner;
     door::Placing placing;
     std::optional<PlaceCallback> callback{};
     std::shared_ptr<runtime::UserChunks> ring;
@@ -86,50 +140,77 @@ ChunkStreamGroup::ChunkStreamGroup(const Process& process, const PlaceCallback& 
                                      ChunkRing::State::of(ring.state_).chunks, chunks)) {
     state_->callback = callback;
 }
+ChunkStreamGroup::ChunkStreamGroup(const Placement& placement, ChunkRing& ring, const ChunkConfig& chunks)
+    : state_(std::make_unique<State>(nullptr, door::Placing(placement),
+                                     ChunkRing::State::of(ring.state_).chunks, chunks)) {}
+ChunkStreamGroup::ChunkStreamGroup(const PlaceCallback& callback, ChunkRing& ring, const ChunkConfig& chunks)
+    : state_(std::make_unique<State>(nullptr, door::Placing(callback),
+                                     ChunkRing::State::of(ring.state_).chunks, chunks)) {
+    state_->callback = callback;
+}
 ChunkStreamGroup::ChunkStreamGroup(ChunkStreamGroup&&) noexcept = default;
 ChunkStreamGroup& ChunkStreamGroup::operator=(ChunkStreamGroup&&) noexcept = default;
 ChunkStreamGroup::~ChunkStreamGroup() = default;
 
 ChunkStream ChunkStreamGroup::add(const RecvConfig& config) {
     State& s = State::of(state_);
-    // Each stream has the counters of its callback for itself.
-    return add_to(s, config, s.callback ? door::Placing(*s.callback) : s.placing);
+    return add_to(s, config, nullptr, s.placing_of_member());
 }
 
 ChunkStream ChunkStreamGroup::add(const RecvConfig& config, const Placement& placement) {
     State& s = State::of(state_);
-    const door::Placing placing(placement);
-    if (!s.placing.placement ||
-        without_constants(*placing.placement) != without_constants(*s.placing.placement))
-        throw_usage(kGroup, "it has {}, and {} differs from that in more than constants; use another group",
-                    s.placing.shape.text, placing.shape.text);
-    return add_to(s, config, placing);
+    return add_to(s, config, nullptr, s.placing_of_member(placement));
 }
 
-ChunkStream ChunkStreamGroup::add_to(State& s, const RecvConfig& config, const door::Placing& placing) {
-    if (config.backend == Backend::kernel)
+ChunkStream ChunkStreamGroup::add(const RecvConfig& config, const Reader& reader) {
+    State& s = State::of(state_);
+    return add_to(s, config, &reader, s.placing_of_member());
+}
+
+ChunkStream ChunkStreamGroup::add(const RecvConfig& config, const Reader& reader,
+                                  const Placement& placement) {
+    State& s = State::of(state_);
+    return add_to(s, config, &reader, s.placing_of_member(placement));
+}
+
+ChunkStream ChunkStreamGroup::add_to(State& s, const RecvConfig& config, const Reader* reader,
+                                     const door::Placing& placing) {
+    if (s.session && (reader != nullptr || config.backend == Backend::kernel))
         throw_usage(door::where_of("receive", config.name),
-                    "sockets of the kernel fill no chunks of a group; set `backend` to Backend::port");
+                    "its group has a Process, and so has ports alone; make the group without one");
     RecvConfig stopped = config;
     stopped.start = false;
-    auto stream =
-        std::make_unique<ChunkStream::State>(s.session, stopped, placing, s.ring, s.chunks, s.shared);
+    std::unique_ptr<ChunkStream::State> stream;
+    if (s.session)
+        stream =
+            std::make_unique<ChunkStream::State>(s.session, stopped, placing, s.ring, s.chunks, s.shared);
+    else
+        stream = std::make_unique<ChunkStream::State>(
+            reader != nullptr ? stopped : door::need_kernel_backend(stopped),
+            reader != nullptr ? *reader : Reader::sockets(), placing, s.ring, s.chunks, s.shared);
     const std::lock_guard lock(s.mutex);
-    s.members.push_back({stream->name, stream->open});
+    s.members.push_back({stream->name, stream->open, stream->local});
     return ChunkStream(std::move(stream));
 }
 
 void ChunkStreamGroup::start() {
     State& s = State::of(state_);
+    if (!s.session) {
+        State::start(s.locals());
+        return;
+    }
     s.enable(s.names(true), false);
     s.enable(s.names(false), true);
 }
 
 void ChunkStreamGroup::stop() noexcept {
-    if (!state_ || !door::is_own_process())
+    if (!state_ || !state_->is_own())
         return;
     try {
-        state_->enable(state_->names(false), false);
+        for (const auto& stream : state_->locals())
+            stream->stop();
+        if (state_->session)
+            state_->enable(state_->names(false), false);
     } catch (const door::Ending&) {
         state_->session->wait_for_end();
     } catch (...) {

@@ -154,22 +154,24 @@ ChunkStream::State::State(std::shared_ptr<door::Session> s, const RecvConfig& co
 }
 
 ChunkStream::State::State(const RecvConfig& config, const Reader& reader, const door::Placing& placing,
-                          const std::shared_ptr<runtime::UserChunks>& ring, const ChunkConfig& chunks)
-    : totals(std::make_shared<runtime::UserChunks::Totals>()), callback_stats(placing.stats) {
+                          const std::shared_ptr<runtime::UserChunks>& ring, const ChunkConfig& chunks,
+                          std::shared_ptr<door::SharedChunks> of_group)
+    : shared(std::move(of_group)),
+      totals(shared ? shared->totals : std::make_shared<runtime::UserChunks::Totals>()),
+      callback_stats(placing.stats) {
     const RecvConfig whole = door::complete_local(config, reader);
     door::about(door::where_of("receive", whole.name), [&] { ring->check(placing.shape, chunks.window); });
     const runtime::ReceivePlan plan = plan_of(whole, placing, ring->ring().chunks(), chunks);
     name = plan.name;
     door::LocalReceiver::Parts parts = door::local_parts(plan, whole, reader);
-    parts.chunks = {ring, chunks.stream, totals, placing.make_callback, nullptr, open};
-    local = std::make_unique<door::LocalReceiver>(plan, std::move(parts));
+    parts.chunks = {ring, chunks.stream, totals, placing.make_callback, shared ? shared->group : nullptr,
+                    open};
+    parts.of_group = shared ? shared->mutex : nullptr;
+    local = std::make_shared<door::LocalReceiver>(plan, std::move(parts));
 }
 
 ChunkStream::State::~State() {
-    // The thread is the parent's.
-    if (!door::is_own_process())
-        static_cast<void>(local.release());
-    else if (session)
+    if (session && is_own())
         session->remove(name);
 }
 
@@ -186,7 +188,7 @@ std::unique_ptr<ChunkStream::State> ChunkStream::State::make(const std::shared_p
 ChunkStream::State& ChunkStream::State::of(const std::unique_ptr<State>& state) {
     if (!state)
         throw_usage("stream", "it was moved to another variable; use that one");
-    door::need_own_process(state->where());
+    door::need_own_process(state->where(), state->is_own());
     return *state;
 }
 
@@ -234,7 +236,7 @@ void ChunkStream::start() {
 }
 
 void ChunkStream::stop() noexcept {
-    if (!state_ || !door::is_own_process())
+    if (!state_ || !state_->is_own())
         return;
     if (state_->local) {
         state_->local->stop();
@@ -265,6 +267,8 @@ ChunkStats ChunkStream::stats() const {
         const door::LocalReceiver::Counts counts = s.local->counts();
         ChunkStats all = stats_of(counts.stream, ticks_per_second());
         all.packets_lost = counts.lost;
+        if (s.shared)
+            door::set_chunks(s.shared->group->counts(), all);
         door::set_taken(taken, all);
         return all;
     }

@@ -49,6 +49,8 @@ void set_taken(const stats::ChunkCounts& c, ChunkStats& to);
 struct SharedChunks {
     std::shared_ptr<runtime::ChunkGroup> group = std::make_shared<runtime::ChunkGroup>();
     std::shared_ptr<runtime::UserChunks::Totals> totals = std::make_shared<runtime::UserChunks::Totals>();
+    /// Guards `group` where no session does: LocalReceiver::Parts::of_group.
+    std::shared_ptr<std::mutex> mutex = std::make_shared<std::mutex>();
 };
 
 }  // namespace door
@@ -60,7 +62,8 @@ struct ChunkStream::State {
           std::shared_ptr<door::SharedChunks> of_group = {});
     /// Receives without a session.
     State(const RecvConfig& config, const Reader& reader, const door::Placing& placing,
-          const std::shared_ptr<runtime::UserChunks>& ring, const ChunkConfig& chunks);
+          const std::shared_ptr<runtime::UserChunks>& ring, const ChunkConfig& chunks,
+          std::shared_ptr<door::SharedChunks> of_group = {});
     /// Makes the state of a stream that has a process: of a session, unless the kernel receives.
     static std::unique_ptr<State> make(const std::shared_ptr<door::Session>& session,
                                        const RecvConfig& config, const door::Placing& placing,
@@ -71,6 +74,7 @@ struct ChunkStream::State {
     State& operator=(const State&) = delete;
 
     static State& of(const std::unique_ptr<State>& state);
+    bool is_own() const noexcept { return local ? local->is_own() : door::is_own_process(); }
     std::string where() const { return door::where_of("receive", name); }
     void enable(bool yes) const {
         session->change(name, [yes](runtime::ReceivePlan& r) { r.enabled = yes; });
@@ -84,8 +88,8 @@ struct ChunkStream::State {
     std::shared_ptr<door::PlaceStats> callback_stats;  ///< null: there are none
     std::string name;
     std::mutex mutex;
-    ChunkStats last;  ///< guarded
-    std::unique_ptr<door::LocalReceiver> local;
+    ChunkStats last;                             ///< guarded
+    std::shared_ptr<door::LocalReceiver> local;  ///< its group's, too, for a moment
 };
 
 }  // namespace spead

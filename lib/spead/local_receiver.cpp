@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "spead/local_receiver.hpp"
 
+#include <unistd.h>
 #include <utility>
 
 #include "base/error.hpp"
@@ -27,7 +28,8 @@ void check_stream(const runtime::ReceivePlan& r) {
 }  // namespace
 
 LocalReceiver::LocalReceiver(runtime::ReceivePlan plan, Parts parts)
-    : parts_(std::move(parts)),
+    : owner_(::getpid()),
+      parts_(std::move(parts)),
       end_(parts_.queues ? std::make_unique<LocalEnd>(parts_.queues) : nullptr),
       plan_(std::move(plan)) {
     check_stream(plan_);
@@ -36,12 +38,23 @@ LocalReceiver::LocalReceiver(runtime::ReceivePlan plan, Parts parts)
 }
 
 LocalReceiver::~LocalReceiver() {
+    if (!is_own()) {
+        static_cast<void>(next_.release());
+        static_cast<void>(run_.release());
+        for (std::unique_ptr<LocalRun>& run : ending_)
+            static_cast<void>(run.release());
+        return;
+    }
     const std::lock_guard lock(mutex_);
     next_.reset();
     run_.reset();
     ending_.clear();
     if (parts_.queues)
         parts_.queues->drop_if_abandoned();
+}
+
+bool LocalReceiver::is_own() const noexcept {
+    return owner_ == ::getpid();
 }
 
 bool LocalReceiver::prepare() {
@@ -73,6 +86,18 @@ void LocalReceiver::start() {
     run_ = std::move(fresh);
 }
 
+void LocalReceiver::settle() {
+    const std::lock_guard lock(mutex_);
+    if (run_ && !run_->receives())
+        end_run();
+}
+
+void LocalReceiver::end_run() const {
+    if (!run_->end())
+        throw_error(where_of("receive", plan_.name), "it has not ended yet: {}; start it when that has",
+                    LocalRun::silence());
+}
+
 /// Makes room for another run.
 void LocalReceiver::retire() {
     fold();
@@ -82,9 +107,7 @@ void LocalReceiver::retire() {
                     kMostFormer);
     if (!run_)
         return;
-    if (!run_->end())
-        throw_error(where_of("receive", plan_.name), "it has not ended yet: {}; start it when that has",
-                    LocalRun::silence());
+    end_run();
     ending_.push_back(std::move(run_));
     fold();
 }

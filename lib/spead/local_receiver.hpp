@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <sys/types.h>
 #include <vector>
 
 #include "recv/packet_reader.hpp"
@@ -38,9 +39,13 @@ class LocalReceiver {
     /// Checks the plan, and starts if it is enabled. Throws Error and UsageError.
     LocalReceiver(runtime::ReceivePlan plan, Parts parts);
     /// Ends the stream. Its waiting heaps are dropped, once the user has abandoned the queues.
+    /// In a child of fork(2) it does nothing: the threads are the parent's.
     ~LocalReceiver();
     LocalReceiver(const LocalReceiver&) = delete;
     LocalReceiver& operator=(const LocalReceiver&) = delete;
+
+    /// Returns whether this process has made it, and not its parent. Others call nothing else.
+    bool is_own() const noexcept;
 
     /// Receives (again), with a new window, unless it does. Heaps of earlier runs may be taken meanwhile.
     /// Throws Error; then it stays stopped.
@@ -49,6 +54,9 @@ class LocalReceiver {
     /// cancel() follows. Returns false if it receives. Throws Error.
     bool prepare();
     void cancel() noexcept;
+    /// Waits for a run that takes no packets any more: it has left the group's window then. Throws Error when
+    /// that takes longer than LocalRun::kPatience.
+    void settle();
     /// Takes no more packets, and hands live heaps or open chunks over. Returns when the last packet has been
     /// taken; a lossless stream hands heaps over as its user takes them. If the user's callback or filter
     /// does not return within LocalRun::kPatience, that is logged, and the end comes when it has.
@@ -73,9 +81,11 @@ class LocalReceiver {
     };
 
     bool prepare_run();
+    void end_run() const;
     void retire();
     void fold() const;
 
+    const pid_t owner_;
     const Parts parts_;
     const std::unique_ptr<LocalEnd> end_;  ///< null: the stream fills chunks
     mutable std::mutex mutex_;

@@ -106,8 +106,10 @@ LocalRun::LocalRun(const runtime::ReceivePlan& plan, const LocalReceiver::Parts&
 
 void LocalRun::begin(const runtime::ReceivePlan& plan) {
     // The thread may end at once.
-    if (chunks_)
+    if (chunks_) {
+        const auto alone = alone_in(chunks_.get_deleter().of_group);
         chunks_->serve();
+    }
     thread_ = start_thread("receive " + name_, [this] { receive(); });
     pin(thread_, plan);
 }

@@ -39,8 +39,8 @@ bool is_own_process() noexcept {
     return pid == 0 || pid == getpid();
 }
 
-void need_own_process(const std::string& where) {
-    if (!is_own_process())
+void need_own_process(const std::string& where, bool is_own) {
+    if (!is_own)
         throw_error(where, "it belongs to the parent of this process, and cannot be used after fork(2)");
 }
 

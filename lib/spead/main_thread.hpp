@@ -38,6 +38,6 @@ class MainThread {
 bool is_own_process() noexcept;
 
 /// Throws Error in a child of fork(2). `where` is what belongs to its parent.
-void need_own_process(const std::string& where);
+void need_own_process(const std::string& where, bool is_own = is_own_process());
 
 }  // namespace spead::door

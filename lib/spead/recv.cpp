@@ -100,10 +100,8 @@ struct RecvStream::State {
     }
     ~State() {
         // The descriptors are the parent's, too, and the thread is the parent's alone.
-        if (!door::is_own_process()) {
-            static_cast<void>(local.release());
+        if (!is_own())
             return;
-        }
         queues->abandon();
         if (session)
             session->remove(name);
@@ -116,9 +114,10 @@ struct RecvStream::State {
     static State& of(const std::unique_ptr<State>& state) {
         if (!state)
             throw_usage("stream", "it was moved to another variable; use that one");
-        door::need_own_process(state->where());
+        door::need_own_process(state->where(), state->is_own());
         return *state;
     }
+    bool is_own() const noexcept { return local ? local->is_own() : door::is_own_process(); }
     std::string where() const { return door::where_of("receive", name); }
 
     void change_endpoints(const std::function<void(runtime::ReceivePlan&)>& edit) const {
@@ -178,7 +177,7 @@ std::optional<Heap> RecvStream::try_get() {
 }
 
 bool RecvStream::ended() const noexcept {
-    return !state_ || !door::is_own_process() || state_->queues->ended();
+    return !state_ || !state_->is_own() || state_->queues->ended();
 }
 
 int RecvStream::fd() const noexcept {
@@ -202,7 +201,7 @@ void RecvStream::start() {
 }
 
 void RecvStream::stop() noexcept {
-    if (!state_ || !door::is_own_process())
+    if (!state_ || !state_->is_own())
         return;
     if (state_->local) {
         state_->local->stop();

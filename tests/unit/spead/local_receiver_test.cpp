@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "spead/local_receiver.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <fstream>
@@ -8,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -181,7 +183,7 @@ class BusySource final : public recv::PacketReader {
 };
 
 TEST(LocalReceiver, LetsControlCallsInBetweenTwoBursts) {
-    constexpr std::uint64_t kCalls = 20;
+    constexpr std::size_t kCalls = 21;
     const auto shared = std::make_shared<BusySource::Shared>();
     door::LocalReceiver::Parts parts;
     parts.make_reader = [shared](const runtime::ReceivePlan&) {
@@ -189,18 +191,20 @@ TEST(LocalReceiver, LetsControlCallsInBetweenTwoBursts) {
     };
     parts.queues = std::make_shared<runtime::UserQueues>();
     const door::LocalReceiver receiver(door::plan_of(small_stream()), parts);
-    std::uint64_t feeds = 0;
-    for (std::uint64_t i = 0; i < kCalls; i++) {
+    std::vector<std::uint64_t> feeds;
+    for (std::size_t i = 0; i < kCalls; i++) {
         shared->holds = false;
         shared->held_for = syscall(SYS_gettid);
         while (!shared->holds)
             std::this_thread::yield();
         const std::uint64_t before = shared->feeds;
         receiver.counts();
-        feeds += shared->feeds - before;
+        feeds.push_back(shared->feeds - before);
     }
-    // A thread that takes its mutex again at once makes thousands of bursts for each call.
-    EXPECT_LT(feeds, kCalls * 100);
+    // A thread that takes its mutex again at once makes thousands of bursts before. Some calls may see many,
+    // because they have no CPU.
+    std::nth_element(feeds.begin(), feeds.begin() + kCalls / 2, feeds.end());
+    EXPECT_LT(feeds[kCalls / 2], 100U);
 }
 
 /// Is user code that does not return before it is let go.
@@ -249,6 +253,28 @@ TEST(LocalReceiver, AnswersWhileACallbackDoesNotReturn) {
     EXPECT_EQ(stream.stats().packets_placed, 1U);
     stream.start();
     EXPECT_FALSE(ring.ended());
+}
+
+TEST(LocalReceiver, BelongsToTheProcessThatMadeIt) {
+    InprocQueue queue;
+    auto stream = std::make_unique<RecvStream>(small_stream(), Reader::queue(queue));
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::alarm(60);
+        bool refused = false;
+        try {
+            static_cast<void>(stream->stats());
+        } catch (const Error&) {
+            refused = true;
+        }
+        stream.reset();
+        ::_exit(refused ? 0 : 1);
+    }
+    int status = 1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    push_all(queue, many_datagrams(1, 100));
+    EXPECT_TRUE(stream->get_for(60s));
 }
 
 class HeldFilter : public PacketFilter {

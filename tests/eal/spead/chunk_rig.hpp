@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,8 +36,8 @@ inline std::byte byte_of(std::uint64_t time, std::uint64_t pol, std::uint64_t i)
 class ChunkSender {
   public:
     explicit ChunkSender(const Process& process, const std::string& endpoint = "239.1.2.3:7148",
-                         const std::string& port = kRing)
-        : stream_(process, {.endpoints = {endpoint}, .interface = port}) {}
+                         const std::string& port = kRing, std::optional<unsigned> lcore = {})
+        : stream_(process, {.endpoints = {endpoint}, .interface = port, .lcore = lcore}) {}
 
     void send(std::uint64_t time, std::uint64_t pol) {
         std::vector<std::byte> payload(kHeap);

@@ -213,6 +213,86 @@ TEST(PlaceCallback, ThatTakesMuchOfAnLcoreIsAnEvent) {
     EXPECT_EQ(s.packets_rejected, s.packets);
 }
 
+/// Is a callback that does not return before it is released, at its destruction at the latest.
+class HeldPlace {
+  public:
+    HeldPlace() = default;
+    ~HeldPlace() { release(); }
+    HeldPlace(const HeldPlace&) = delete;
+    HeldPlace& operator=(const HeldPlace&) = delete;
+
+    static void place(void* user, std::span<const HeapStart>, std::span<HeapPlace>) noexcept {
+        auto& self = *static_cast<HeldPlace*>(user);
+        self.entered = true;
+        self.entered.notify_all();
+        self.released_.wait(false);
+    }
+    void release() noexcept {
+        released_ = true;
+        released_.notify_all();
+    }
+
+    std::atomic<bool> entered{false};
+
+  private:
+    std::atomic<bool> released_{false};
+};
+
+TEST(PlaceCallback, ThatDoesNotReturnSilencesItsLcoreAndNoOther) {
+    if (config().lcores.size() < 2)
+        GTEST_SKIP() << "it needs two lcores";
+    HeldPlace held;
+    const Process process(config());
+    ChunkRing ring(process, 3);
+    ring.add(kSizes, 3);
+    RecvConfig c = ring_config();
+    c.lcores = {cpu_of(0)};
+    const ChunkStream stream(process, c, {.place = HeldPlace::place, .user = &held, .chunk = kSizes}, ring);
+    ChunkRing other_ring(process, 8);
+    other_ring.add(placement(), 8);
+    c.lcores = {cpu_of(1)};
+    c.interface = "net_ring1";
+    c.on_full = OnFull::block;
+    const ChunkStream other(process, c, placement(), other_ring);
+    ChunkSender to_held(process, c.endpoints[0], kRing, cpu_of(1));
+    ChunkSender to_other(process, c.endpoints[0], c.interface, cpu_of(1));
+    // Nothing may wait for the lcore when the test is over.
+    struct Release {
+        HeldPlace& held;
+        ~Release() { held.release(); }
+    } release{held};
+    to_held.send(0, 0);
+    held.entered.wait(false);
+    const auto session = door::Session::current();
+    const auto silences = [&] {
+        return session->on_engine([](runtime::Engine& e) {
+            std::vector<std::pair<unsigned, std::string>> all;
+            for (const stats::LcoreSnapshot& l : e.snapshot().lcores)
+                if (l.silent_s > 0)
+                    all.emplace_back(l.cpu, l.silence());
+            return all;
+        });
+    };
+    while (silences().empty())
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    for (const auto& [cpu, text] : silences())
+        EXPECT_EQ(cpu, cpu_of(0)) << text;
+    to_other.send_chunks(0, 4);
+    for (std::int64_t id = 0; id < 2; id++) {
+        const ChunkPtr chunk = other_ring.get_for(std::chrono::seconds(20));
+        ASSERT_TRUE(chunk);
+        EXPECT_EQ(chunk->id, id);
+        EXPECT_TRUE(chunk->complete());
+        expect_right(*chunk);
+    }
+    EXPECT_EQ(stream.stats().packets_placed, 0U);
+    held.release();
+    while (!silences().empty())
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    while (stream.stats().callback_heaps != 1)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
 TEST(PlaceCallback, IsRefusedWithoutOneFunctionAndSizesThatSuitTheRing) {
     const Process process(config());
     ChunkRing ring(process, 3);

@@ -136,9 +136,10 @@ std::unique_ptr<chunk::ChunkLane> StreamChunks::make_lane(stats::StreamCounters&
 void StreamChunks::close() noexcept {
     if (filling_) {
         if (std::exchange(joined_, false)) {
-            filling_->leave();
+            // Before the ring's end, which may let its user start the stream again.
             if (open_)
                 open_->fetch_sub(1);
+            filling_->leave();
         }
         ended_.store(true, std::memory_order_release);
     } else {

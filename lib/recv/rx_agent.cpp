@@ -371,6 +371,8 @@ bool BasicRxAgent<Decoder>::poll(std::uint64_t now) noexcept {
     const std::uint32_t batches_before = batch_number_;
     const bool looks_for_room = std::exchange(short_, false);
     for (Source* const source : sources_) {
+        if (source->held) [[unlikely]]
+            continue;
         if (taps_block_ && held_by_tap(*source)) [[unlikely]]
             continue;
         if (blocked_ && paused(*source)) [[unlikely]]
@@ -432,6 +434,7 @@ void BasicRxAgent<Decoder>::housekeep(std::uint64_t now) noexcept {
                 std::min(source->counters.fewest_free_mbufs, free_mbufs(*source->queue.pool));
 }
 
+/// Ends each lane as soon as no packets of its own wait: those of another one may wait for it.
 template <class Decoder>
 bool BasicRxAgent<Decoder>::flush() noexcept {
     bool left = false;
@@ -440,12 +443,12 @@ bool BasicRxAgent<Decoder>::flush() noexcept {
             resume(*source, !comes_back(*source), rte_rdtsc());
             left |= source->waiting.count != 0;
         }
-    if (left) {
+    if (left)
         hand_over(true);
-        return false;
-    }
-    for (Lane<Decoder>* const lane : lanes_) {
-        if (lane == nullptr)
+    for (std::size_t i = 0; i < lanes_.size(); i++) {
+        Lane<Decoder>* const lane = lanes_[i];
+        const auto waits = [i](const Source* s) { return s->waits_for(static_cast<std::uint16_t>(i)); };
+        if (lane == nullptr || std::any_of(sources_.begin(), sources_.end(), waits))
             continue;
         if (lane->chunks)
             lane->chunks->leave();

@@ -61,6 +61,8 @@ struct WaitingPackets {
 /// Holds one receive queue for an RX lcore.
 struct Source {
     port::RxQueue queue;
+    /// Leaves the packets in the queue: nothing else brings them again, and no stream receives them yet.
+    bool held = false;
     Classifier classifier;
     FlowCache flows;  ///< forget() it when the classifier changes
     stats::RxCounters counters;
@@ -82,6 +84,11 @@ struct Source {
             longest_frame = port.link_frame;
             cut_frame = port.max_rx_frame;
         }
+    }
+
+    /// Returns whether packets wait that may be the lane's.
+    bool waits_for(std::uint16_t lane) const noexcept {
+        return waiting.count != 0 && std::find(lanes.begin(), lanes.end(), lane) != lanes.end();
     }
 
     /// Restarts everything that is no count. On the lcore.

@@ -65,7 +65,12 @@ EndFacts end_facts(const EndSources& of, const stats::Snapshot& now, bool stays)
         return std::all_of(of.plan.receives.begin(), of.plan.receives.end(),
                            [&](const ReceivePlan& r) { return is(of.ports[r.port].device()); });
     };
-    f.sources_ended = all_streams([](const port::Port& p) { return p.exhausted(); });
+    // A file is not read for a stream that is not enabled.
+    f.sources_ended =
+        std::all_of(of.plan.receives.begin(), of.plan.receives.end(), [&](const ReceivePlan& r) {
+            const port::Port& p = of.ports[r.port].device();
+            return p.exhausted() || (p.capabilities().finite && !r.enabled);
+        });
     const bool any_sends =
         std::any_of(of.plan.sends.begin(), of.plan.sends.end(), [](const SendPlan& s) { return s.enabled; });
     f.sent = any_sends && of.senders.done();

@@ -70,6 +70,7 @@ Queue::Reader& ReceiveQueues::reader(Queue& queue, Worker& worker) {
     source.limit(ports_[queue.port].device().capabilities());
     source.check_udp = ports_[queue.port].plan().udp_checksum;
     source.arrivals = ports_[queue.port].device().arrivals();
+    source.held = share == 0 && ports_[queue.port].device().capabilities().finite;
     if (ports_[queue.port].host() && share == 0)
         source.hosts = &ports_[queue.port].host()->add_source();
     Queue::Reader& made = queue.readers.emplace_back(Queue::Reader{&source, &worker, share});
@@ -147,15 +148,19 @@ void ReceiveQueues::switch_queue(Queue& queue, const QueueLayout& to, const Deli
     recv::Distributor::Table table;
     if (queue.distributor)
         table = distribution(queue, to, streams.plan);
+    // A file that nobody reads yet would be gone when its stream begins.
+    const bool held = ports_[queue.port].device().capabilities().finite && to.deliveries.empty();
     lcores_.ask(
         *queue.worker,
         [](recv::Distributor* distributor, recv::Distributor::Table& where, recv::SourceTables& fresh,
-           recv::Source* source) {
+           recv::Source* source, bool hold) {
             if (distributor != nullptr)
                 distributor->exchange(where);
             fresh.exchange(*source);
+            source->held = hold;
         },
-        queue.distributor.get(), std::move(table), std::move(tables.front()), queue.readers.front().source);
+        queue.distributor.get(), std::move(table), std::move(tables.front()), queue.readers.front().source,
+        held);
 }
 
 /// Returns why a worker whose streams ask for interrupt mode cannot have it; empty if it can.

@@ -103,11 +103,12 @@ void StreamSet::serve_chunks(Stream& stream, const ReceivePlan& plan, bool on_th
         stream.chunks->close();
 }
 
-/// Ends a source whose packets the lcores have all had. Packets that wait for room first become heaps.
+/// Ends a source whose packets the lcores have all had. Its packets that wait for room first become heaps;
+/// those of other sources may wait for this end.
 void StreamSet::end_source(Stream& stream) {
-    const auto stop = [](const recv::RxAgent* receiver, recv::SpeadLane* rx) {
+    const auto stop = [](const recv::RxAgent* receiver, recv::SpeadLane* rx, std::uint16_t slot) {
         for (const recv::Source* const s : receiver->sources())
-            if (s->waiting.count != 0)
+            if (s->waits_for(slot))
                 return false;
         rx->window.stop();
         if (rx->chunks) {
@@ -118,11 +119,11 @@ void StreamSet::end_source(Stream& stream) {
     };
     bool all = true;
     for (const auto& lane : stream.lanes)
-        all &=
-            !is_silent(*lane->worker) &&
-            lcores_
-                .try_ask(*lane->worker, stop, &std::as_const(lane->worker->loop->receiver()), lane->rx.get())
-                .value_or(false);
+        all &= !is_silent(*lane->worker) &&
+               lcores_
+                   .try_ask(*lane->worker, stop, &std::as_const(lane->worker->loop->receiver()),
+                            lane->rx.get(), lane->slot)
+                   .value_or(false);
     stream.source_ended = all;
 }
 

@@ -38,16 +38,20 @@ struct ChunkRig : Rig {
         : placement(chunk::Placement::parse(text)),
           chunks(count, placement.check()),
           window(config, chunks.ring) {
-        add_source();
-        LaneConfig lane = lane_config("s0", one_group());
-        lane.window.stop_on_stop_item = true;
-        lanes.push_back(std::make_unique<SpeadLane>(lane, heap::PoolPlacer(arena, arena.capacity())));
-        lanes[0]->chunks =
-            std::make_unique<chunk::ChunkLane>(placement, window, lanes[0]->counters, can_wait);
-        const std::uint16_t number = agent.add_lane(*lanes[0]);
-        EXPECT_TRUE(sources[0]->classifier.add(lane.endpoints[0], {number, 0}));
-        sources[0]->lanes.push_back(number);
-        sources[0]->flows = FlowCache(1);
+        add_member(can_wait);
+    }
+    /// Adds a source, and a lane for its packets that fills the same chunks as the others.
+    void add_member(bool can_wait) {
+        Source& source = *sources[add_source()];
+        LaneConfig config = lane_config("s" + std::to_string(lanes.size()), one_group());
+        config.window.stop_on_stop_item = true;
+        SpeadLane& lane = *lanes.emplace_back(
+            std::make_unique<SpeadLane>(config, heap::PoolPlacer(arena, arena.capacity())));
+        lane.chunks = std::make_unique<chunk::ChunkLane>(placement, window, lane.counters, can_wait);
+        const std::uint16_t number = agent.add_lane(lane);
+        EXPECT_TRUE(source.classifier.add(config.endpoints[0], {number, 0}));
+        source.lanes.push_back(number);
+        source.flows = FlowCache(1);
     }
     ~ChunkRig() {
         bool over = false;
@@ -57,7 +61,8 @@ struct ChunkRig : Rig {
                 chunks.ring.give_back(*c);
         }
         EXPECT_EQ(chunks.ring.free(), chunks.ring.chunks()) << "chunks did not come back";
-        lanes[0]->chunks.reset();
+        for (const auto& lane : lanes)
+            lane->chunks.reset();
     }
 
     chunk::Placement placement;
@@ -358,6 +363,29 @@ TEST(ChunkStreams, WhatWaitsAtTheEndIsCounted) {
     EXPECT_EQ(rig.sources[0]->waiting.count, 0u);
     EXPECT_NE(rig.count(PacketOutcome::no_chunk), 0u);
     rig.poll_all();
+}
+
+TEST(ChunkStreams, AMemberThatIsWaitedForLeavesAtTheEnd) {
+    ChunkRig rig(kParts, 4, true, {.eviction = chunk::Eviction::lossless});
+    rig.add_member(true);
+    rig.queue(1).add(frames_of(placed_heap(0, 1, 4000, 1400)));
+    for (std::uint64_t time = 0; time < 20; time++)
+        rig.queue(0).add(frames_of(placed_heap(time, 0, 4000, 1400)));
+    for (int i = 0; i < 200; i++)
+        rig.poll();
+    ASSERT_NE(rig.sources[0]->waiting.count, 0u) << "for the other member";
+    std::uint64_t taken = 0;
+    bool over = false;
+    for (int i = 0; i < 1000 && !over; i++) {
+        over = rig.agent.flush();
+        while (chunk::Chunk* const c = rig.chunks.ring.take()) {
+            taken++;
+            EXPECT_TRUE(rig.chunks.ring.give_back(*c));
+        }
+    }
+    EXPECT_TRUE(over) << "its source has ended, and nobody else lets the packets go on";
+    EXPECT_EQ(taken, 3u);
+    EXPECT_EQ(rig.count(PacketOutcome::placed, 0), 60u);
 }
 
 }  // namespace

@@ -186,6 +186,20 @@ class Check {
             throw_usage(where_,
                         "the time has steps of {}, and its {} bits hold at most {}; give a smaller step",
                         term.step, bits, most);
+        check_times_of_chunk(term, bits);
+    }
+
+    /// Refuses chunks so long that packets of the next one would be taken for those of an earlier one.
+    void check_times_of_chunk(const Term& term, unsigned bits) {
+        if (bits > Placement::kMaxWrap)
+            return;
+        const std::uint64_t count = p_.axes[p_.time_axis()].count;
+        const std::uint64_t times = (std::uint64_t{1} << bits) / term.step;
+        if (count > times / 2)
+            throw_usage(where_,
+                        "a chunk has {} times, and the time wraps after {} (2^{} / {}): the next chunk could "
+                        "not be told from an earlier one; give at most {} times, or a larger wrap",
+                        count, times, bits, term.step, times / 2);
     }
 
     void check_extras() {

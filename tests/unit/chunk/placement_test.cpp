@@ -102,6 +102,7 @@ TEST(Placement, KnowsTheBitsOfTheTime) {
         p.axes[1].term.shift = c.shift;
         p.axes[1].term.mask = c.mask;
         p.axes[1].term.step = 1;
+        p.axes[p.time_axis()].count = 1;
         p.wrap_bits = c.wrap;
         p.check();
         EXPECT_EQ(p.time_bits(), c.bits) << c.wrap << " " << c.shift << " " << c.mask;
@@ -185,6 +186,14 @@ TEST(Placement, RefusesImpossibleOnes) {
          },
          "the time is a list, which does not go on"},
         {[](Placement& p) { p.wrap_bits = 0; }, "the time wraps after 0 bits; give 1 to 64"},
+        {[](Placement& p) {
+             p.axes[p.time_axis()].term = Term{.kind = Term::Kind::item, .id = 0x1600};
+             p.axes[p.time_axis()].count = 32769;
+             p.wrap_bits = 16;
+         },
+         "a chunk has 32769 times, and the time wraps after 65536 (2^16 / 1): the next chunk could not be "
+         "told "
+         "from an earlier one; give at most 32768 times, or a larger wrap"},
         {[](Placement& p) { p.wrap_bits = 65; }, "the time wraps after 65 bits; give 1 to 64"},
         {[](Placement& p) { p.axes[1].term.shift = 48; }, "the time shifts by 48 bits, and has 48"},
         {[](Placement& p) { p.axes[1].term.mask = 0; },

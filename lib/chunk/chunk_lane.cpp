@@ -38,8 +38,11 @@ ChunkLane::ChunkLane(const Placement& placement, ChunkWindow& window, stats::Str
         throw_usage("chunks",
                     "heaps of {} bytes: tracked ones have at most {}; let every packet have the items",
                     heap_bytes_, heap::kMaxHeapBytes);
-    if (placement.way == Way::direct || heap_bytes_ > heap::kMaxHeapBytes)
+    if (placement.way == Way::direct || heap_bytes_ > heap::kMaxHeapBytes) {
+        is_direct_ = true;
+        note_way();
         return;
+    }
     declared_ = std::make_unique<Declared>(*this);
     tracked_ = std::make_unique<Tracked>(heaps, *declared_, part_bytes_, member_, counters_);
     if (placement.way == Way::tracked) {
@@ -47,6 +50,7 @@ ChunkLane::ChunkLane(const Placement& placement, ChunkWindow& window, stats::Str
             learn_part(static_cast<std::uint32_t>(heap_bytes_));
         tracked_->set_part_bytes(part_bytes_);
         tracks_ = true;
+        note_way();
     }
 }
 
@@ -64,6 +68,13 @@ ChunkLane::ChunkLane(const PlaceCallback& callback, ChunkWindow& window, stats::
     if (callback.packets_per_heap > 1)
         learn_part(callback.packet_bytes);
     tracked_ = std::make_unique<Tracked>(heaps, *callback_, part_bytes_, member_, counters_);
+    note_way();
+}
+
+/// Counts the lane's way, as soon as it is known.
+void ChunkLane::note_way() noexcept {
+    counters_.goes_tracked = tracks_ ? 1 : 0;
+    counters_.goes_direct = is_direct_ && !tracks_ ? 1 : 0;
 }
 
 /// Goes over to the tracked way: the packet is in the middle of its heap, and tells nothing.
@@ -75,6 +86,7 @@ void ChunkLane::go_over(const heap::PacketView& view) noexcept {
     }
     tracked_->set_part_bytes(part_bytes_);
     tracks_ = true;
+    note_way();
 }
 
 PacketOutcome ChunkLane::Declared::find(const heap::PacketView& view, std::uint16_t endpoint,
@@ -290,7 +302,10 @@ ChunkLane::Accepted ChunkLane::accept_anew(const heap::PacketView& view, std::ui
         return accept_tracked(view, endpoint, last_try, can_wait);
     }
     // The first packet of a heap tells nothing about the others.
-    is_direct_ |= view.offset != 0 || parts_per_heap_ == 1;
+    if (!is_direct_ && (view.offset != 0 || parts_per_heap_ == 1)) [[unlikely]] {
+        is_direct_ = true;
+        note_way();
+    }
     Placer::Time time = time_of(place);
     Chunk* chunk = member_.find(time.id);
     if (chunk == nullptr) [[unlikely]] {
@@ -324,6 +339,7 @@ ChunkLane::Accepted ChunkLane::accept_anew(const heap::PacketView& view, std::ui
     member_.used(*chunk);
     counters_[PacketOutcome::placed]++;
     counters_.bytes += view.payload_length;
+    counters_.stop_items += (view.flags & heap::PacketView::kStop) != 0;
     begin_run(view, *chunk, time);
     const std::uint64_t begin = place.offset + time.offset;
     return {Verdict::copy, &chunk->base, rows().bytes == 0 ? begin + view.offset : begin};

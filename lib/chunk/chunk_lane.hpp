@@ -142,6 +142,7 @@ class ChunkLane {
     Accepted accept_tracked(const heap::PacketView& view, std::uint16_t endpoint, bool last_try,
                             bool can_wait) noexcept;
     void go_over(const heap::PacketView& view) noexcept;
+    void note_way() noexcept;
     void begin_run(const heap::PacketView& view, Chunk& chunk, const Placer::Time& time) noexcept;
     void learn_part(std::uint32_t bytes) noexcept;
     bool has_few_parts(const heap::PacketView& view) const noexcept;

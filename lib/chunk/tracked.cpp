@@ -16,6 +16,7 @@ heap::WindowConfig of_chunks(heap::WindowConfig config) {
     config.stop_on_stop_item = false;
     config.on_full = heap::FullPolicy::drop_newest;
     config.control_heaps = false;
+    config.in_order = false;
     config.max_heap_bytes = heap::kMaxHeapBytes;
     return config;
 }
@@ -157,8 +158,14 @@ heap::HeapPlacer::Answer Tracked::begin(const heap::PacketView& view, std::uint3
         if (chunk->id != at.id)
             at = to.anew;
     }
-    if (chunk->parts_per_heap == 1 &&
-        std::atomic_ref(chunk->parts[at.heap]).load(std::memory_order_relaxed) != 0)
+    // Another heap with this place, or the same one again. Of a heap that two lcores share, each packet
+    // comes to one of them.
+    const std::uint64_t part =
+        chunk->parts_per_heap == 1
+            ? 0
+            : std::min<std::uint64_t>(view.offset / part_bytes_, chunk->parts_per_heap - 1U);
+    if (std::atomic_ref(chunk->parts[at.heap * chunk->parts_per_heap + part])
+            .load(std::memory_order_relaxed) != 0)
         return {.outcome = PacketOutcome::duplicate};
     spots_[record] = {.chunk = chunk, .id = at.id, .heap = at.heap};
     for (std::size_t i = 0; i < to.extra.size(); i++)

@@ -79,8 +79,15 @@ Json chunks_json(const stats::ChunkCounts& chunks) {
         json[std::string(c.name)] = chunks.*c.count;
     for (const stats::ChunkCount& c : stats::kChunkStates)
         json[std::string(c.name)] = chunks.*c.count;
+    json["carried"] = {{"open", chunks.carried_open}, {"waiting", chunks.carried_waiting}};
     json["consumer_load"] = chunks.consumer_load() > 0 ? Json(chunks.consumer_load()) : Json();
     return json;
+}
+
+std::string_view chunk_way(const stats::StreamSnapshot& s) noexcept {
+    if (s.lcores_direct != 0)
+        return s.lcores_tracked != 0 ? "mixed" : "direct";
+    return s.lcores_tracked != 0 ? "tracked" : "undecided";
 }
 
 Json axes_json(const std::vector<AxisPresence>& axes) {
@@ -131,6 +138,7 @@ void add_chunks_row(Table& table, const stats::StreamSnapshot& s, std::optional<
     const stats::ChunkCounts& c = s.chunks;
     table.row("chunks", s.name);
     table.number("rate", rate ? fmt::format("{:.3g}/s", *rate) : "-");
+    table.word("way", std::string(chunk_way(s)));
     table.count("taken", c.taken);
     table.count("complete", c.complete);
     table.number("heaps present", present_text(c.heaps_present, c.heaps_expected));

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "observe/json.hpp"
@@ -15,6 +16,8 @@ namespace spead::observe {
 
 /// Returns the counts and states of chunks, by their names in docs/counters.md.
 Json chunks_json(const stats::ChunkCounts& chunks);
+/// Returns the way of a stream with chunks: "direct", "tracked", "mixed" over its lcores, or "undecided".
+std::string_view chunk_way(const stats::StreamSnapshot& s) noexcept;
 
 /// Returns the presence by axis: each place, or each of so many ranges of them, and the lowest places.
 Json axes_json(const std::vector<stats::AxisPresence>& axes);

@@ -110,8 +110,10 @@ Json stream_json(const StreamSnapshot& s) {
     stream["packets"] = std::move(packets);
     stream["heaps"] = std::move(heaps);
     stream["info"] = std::move(info);
-    if (s.chunks.any())
+    if (s.chunks.any()) {
         stream["chunks"] = chunks_json(s.chunks);
+        stream["chunks"]["way"] = chunk_way(s);
+    }
     if (!s.chunks_counted_with.empty())
         stream["chunks"]["counted_with"] = s.chunks_counted_with;
     if (!s.axes.empty())

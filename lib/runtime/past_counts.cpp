@@ -10,7 +10,11 @@ namespace spead::runtime {
 
 void PastCounts::add_lane(const stats::StreamCounters& counts, const HeapTally::Done& done,
                           const LaneDetails& details) {
-    sums_.add(counts, done.delivered, done.unwritten);
+    stats::StreamCounters last = counts;
+    // A lane that is gone does nothing now.
+    last.held_now = last.rotating_bytes = last.streaming_now = last.lent_now = 0;
+    last.goes_direct = last.goes_tracked = 0;
+    sums_.add(last, done.delivered, done.unwritten);
     endpoints_.resize(std::max(endpoints_.size(), details.endpoints.size()));
     for (std::size_t e = 0; e < details.endpoints.size(); e++)
         endpoints_[e].add(details.endpoints[e]);

@@ -176,8 +176,6 @@ bool StreamSet::leave(Stream& stream, Leaving& leaving) {
         receiver->remove_lane(slot);
         for (recv::Source* const source : receiver->sources())
             source->talkers.forget_lane(slot);
-        if (rx->lent)
-            rx->counters.lent_now = 0;
         last.counts = rx->counters;
         last.details.take(*rx);
         return std::move(last);

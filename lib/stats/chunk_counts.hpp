@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -52,6 +53,10 @@ struct ChunkCounts {
     std::uint64_t open = 0;
     std::uint64_t waiting = 0;  ///< for the consumer
     std::uint64_t held = 0;     ///< by the consumer
+    /// Counts the chunks that were open, or waiting, when the counters were cleared: their next steps are
+    /// counted since.
+    std::uint64_t carried_open = 0;
+    std::uint64_t carried_waiting = 0;
     /// Says that no lcore fills chunks any more, and that the consumer has ended.
     bool at_rest = false;
 
@@ -132,6 +137,9 @@ inline void ChunkCounts::add(const ChunkCounts& other) noexcept {
 inline void ChunkCounts::take(const ChunkCounts& before) noexcept {
     for (const ChunkCount& c : kChunkCounts)
         this->*c.count -= before.*c.count;
+    // Counts of a run are read one by one.
+    carried_open = before.opened - std::min(before.opened, before.handed_over);
+    carried_waiting = before.handed_over - std::min(before.handed_over, before.taken);
     // Chunks that were open before are counted as handed over since.
     at_rest &= before.opened == 0;
 }

@@ -93,6 +93,8 @@ struct alignas(kCacheLine) StreamCounters {
     // Only of a stream with chunks.
     FewSources late_sources;
     FewSources future_sources;
+    std::uint64_t goes_direct = 0;   ///< 1: every packet tells its place, as far as is known
+    std::uint64_t goes_tracked = 0;  ///< 1: only the first packet of a heap does
     /// Holds the bytes of the last packet that was cut otherwise than those before, and theirs; 0: none.
     std::uint32_t odd_packet = 0;
     std::uint32_t usual_packet = 0;

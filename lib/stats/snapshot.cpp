@@ -76,8 +76,10 @@ std::uint64_t sum_of_talkers(const PortSnapshot& p) {
 template <typename Expect>
 void expect_chunks(const StreamSnapshot& s, const Expect& expect) {
     const ChunkCounts& c = s.chunks;
-    expect(s.name + ": chunks handed over <= opened", std::min(c.handed_over, c.opened), c.handed_over);
-    expect(s.name + ": chunks taken <= handed over", std::min(c.taken, c.handed_over), c.taken);
+    expect(s.name + ": chunks handed over <= opened + carried",
+           std::min(c.handed_over, c.opened + c.carried_open), c.handed_over);
+    expect(s.name + ": chunks taken <= handed over + carried",
+           std::min(c.taken, c.handed_over + c.carried_waiting), c.taken);
     expect(s.name + ": heaps present <= expected", std::min(c.heaps_present, c.heaps_expected),
            c.heaps_present);
     // A chunk's heaps are counted one by one, and cut ones last.
@@ -161,6 +163,8 @@ void StreamSnapshot::add(const StreamCounters& block, std::uint64_t delivered, s
     streaming_now += block.streaming_now;
     lent_now += block.lent_now;
     lend_full += block.lend_full;
+    lcores_direct += block.goes_direct;
+    lcores_tracked += block.goes_tracked;
     chunks.callback_calls += block.callback.calls;
     chunks.callback_heaps += block.callback.heaps;
     chunks.callback_cycles += block.callback.cycles;
@@ -200,6 +204,8 @@ void StreamSnapshot::add(const StreamSnapshot& other) {
     heaps_verified += other.heaps_verified;
     heaps_wrong += other.heaps_wrong;
     chunks.add(other.chunks);
+    lcores_direct += other.lcores_direct;
+    lcores_tracked += other.lcores_tracked;
     add_strange(*this, other);
     add_each(events, other.events);
 }

@@ -86,6 +86,8 @@ struct StreamSnapshot {
     ChunkCounts chunks;
     /// Names the stream with which sums count these chunks, because several streams fill them; empty: itself.
     std::string chunks_counted_with;
+    std::uint64_t lcores_direct = 0;   ///< whose packets tell their places each
+    std::uint64_t lcores_tracked = 0;  ///< where only the first packet of a heap does
     FewSources late_sources;
     FewSources future_sources;
     /// Holds the bytes of a packet that was cut otherwise than those before, and theirs; 0: none.

@@ -15,12 +15,12 @@ using enum PacketOutcome;
 
 /// Holds a lane for heaps of 2048 bytes, four to a chunk.
 struct LaneRig {
-    explicit LaneRig(const std::string& more = "")
+    explicit LaneRig(const std::string& more = "", const heap::WindowConfig& heaps = tracked_window())
         : placement(Placement::parse("heap 2048; time: item 0x1600 [4]; extra u16: item 0x3102" + more)),
           layout(placement.check()),
           chunks(4, layout),
           window(TrackedRig::config({.window = 2}), chunks.ring),
-          lane(placement, window, counters, false, tracked_window()) {}
+          lane(placement, window, counters, false, heaps) {}
 
     PacketOutcome give(const Packet& p) {
         const auto before = counters.packets;
@@ -116,6 +116,78 @@ TEST(ChunkLane, GoesTheTrackedWayFromTheStartIfThatIsDeclared) {
     EXPECT_EQ(chunk->id, 2);
     EXPECT_EQ(chunk->heaps_present, 1U);
     expect_heap(*chunk, 9);
+}
+
+TEST(ChunkLane, TellsItsWayAsSoonAsPacketsHaveDecidedIt) {
+    const auto way_of = [](const LaneRig& rig) {
+        return std::pair{rig.counters.goes_direct, rig.counters.goes_tracked};
+    };
+    constexpr std::pair undecided{0UL, 0UL}, direct{1UL, 0UL}, tracked{0UL, 1UL};
+    {
+        LaneRig rig;
+        EXPECT_EQ(way_of(rig), undecided);
+        EXPECT_EQ(rig.give(part(0, 0, true)), placed);
+        EXPECT_EQ(way_of(rig), undecided) << "any heap begins like this";
+        EXPECT_EQ(rig.give(part(0, 512, true)), placed);
+        EXPECT_EQ(way_of(rig), direct);
+        rig.lane.leave();
+    }
+    {
+        LaneRig rig;
+        EXPECT_EQ(rig.give(part(0, 0, true)), placed);
+        EXPECT_EQ(rig.give(part(0, 512, false)), no_item);
+        EXPECT_EQ(way_of(rig), tracked);
+        rig.lane.leave();
+    }
+    EXPECT_EQ(way_of(LaneRig("; direct")), direct);
+    EXPECT_EQ(way_of(LaneRig("; tracked")), tracked);
+}
+
+// Without the item of an axis in the placement, two heaps of each time have the same place.
+TEST(ChunkLane, ASecondHeapWithAPlaceIsADuplicateInTheTrackedWay) {
+    LaneRig rig("; tracked; presence packet 512");
+    const auto other = [](std::uint64_t n, std::uint64_t at) {
+        Packet p(n + 100);
+        p.of(2048).at(at, 512).time(n + 100);
+        if (at == 0)
+            p.items({immediate(0x1600, n), immediate(0x3102, n + 7)});
+        return p;
+    };
+    for (std::uint64_t at = 0; at < 2048; at += 512)
+        EXPECT_EQ(rig.give(part(1, at, at == 0)), placed);
+    for (std::uint64_t at = 0; at < 2048; at += 512)
+        EXPECT_EQ(rig.give(other(1, at)), duplicate) << at;
+    // The place is taken by a part of a heap, too.
+    EXPECT_EQ(rig.give(part(2, 0, true)), placed);
+    rig.lane.expire(1000);
+    EXPECT_EQ(rig.give(other(2, 0)), duplicate);
+    EXPECT_EQ(rig.give(part(2, 512, false)), placed) << "the first one goes on";
+    rig.lane.leave();
+    const Chunk* const chunk = rig.chunks.ring.take();
+    expect_heap(*chunk, 1);
+    EXPECT_EQ(chunk->packets, 6U);
+}
+
+TEST(ChunkLane, CountsAStopInAPacketWithData) {
+    for (const char* const way : {"; direct", "; tracked"}) {
+        LaneRig rig(way);
+        EXPECT_EQ(rig.give(part(0, 0, true)), placed);
+        Packet last = part(0, 512, true);
+        last.stop();
+        EXPECT_EQ(rig.give(last), placed);
+        EXPECT_EQ(rig.counters.stop_items, 1U) << way;
+        rig.lane.leave();
+    }
+}
+
+TEST(ChunkLane, TakesPacketsInAnyOrderWhateverHeapsWouldDo) {
+    heap::WindowConfig heaps = tracked_window();
+    heaps.in_order = true;
+    LaneRig rig("; tracked", heaps);
+    EXPECT_EQ(rig.give(part(0, 0, true)), placed);
+    EXPECT_EQ(rig.give(part(0, 1024, false)), placed);
+    EXPECT_EQ(rig.give(part(0, 512, false)), placed);
+    rig.lane.leave();
 }
 
 // Times wrap in the middle of chunks; half of the packets of a time come after the next one.

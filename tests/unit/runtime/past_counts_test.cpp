@@ -48,6 +48,21 @@ TEST(PastCounts, SumLanesByPlace) {
     EXPECT_EQ(past.sums().received, 9U) << "only the times restart";
 }
 
+TEST(PastCounts, SayNothingAboutThePresent) {
+    PastCounts past;
+    stats::StreamCounters counts;
+    counts.held_now = counts.lent_now = counts.rotating_bytes = 7;
+    counts.streaming_now = counts.goes_direct = counts.goes_tracked = 1;
+    for (int i = 0; i < 3; i++)
+        past.add_lane(counts, {}, {});
+    EXPECT_EQ(past.sums().held_now, 0U);
+    EXPECT_EQ(past.sums().lent_now, 0U);
+    EXPECT_EQ(past.sums().rotating_bytes, 0U);
+    EXPECT_EQ(past.sums().streaming_now, 0U) << "lcores that have stopped";
+    EXPECT_EQ(past.sums().lcores_direct, 0U);
+    EXPECT_EQ(past.sums().lcores_tracked, 0U);
+}
+
 TEST(PastCounts, KeepCountsOfEndpointsThatLoseTheirPlace) {
     PastCounts past;
     past.add_lane({}, {}, details_with({1, 2, 3}));

@@ -94,6 +94,25 @@ TEST(Since, IsTheDifferenceAndKeepsEveryIdentity) {
     EXPECT_EQ(d.lcores[0].counters.busy_cycles, 160U);
 }
 
+TEST(Since, ChunksThatWereOpenOrWaitedAreCarried) {
+    Snapshot base = run(100);
+    ChunkCounts& before = base.streams[0].chunks;
+    before.opened = 10;
+    before.handed_over = 8;
+    before.taken = 5;
+    Snapshot now = run(100);
+    ChunkCounts& after = now.streams[0].chunks;
+    after.opened = after.handed_over = after.taken = 11;
+    ASSERT_EQ(broken_identities(base), std::vector<std::string>{});
+    const Snapshot d = since(now, base);
+    EXPECT_EQ(broken_identities(d), std::vector<std::string>{});
+    EXPECT_EQ(d.streams[0].chunks.opened, 1U);
+    EXPECT_EQ(d.streams[0].chunks.handed_over, 3U);
+    EXPECT_EQ(d.streams[0].chunks.taken, 6U);
+    EXPECT_EQ(d.streams[0].chunks.carried_open, 2U);
+    EXPECT_EQ(d.streams[0].chunks.carried_waiting, 3U);
+}
+
 TEST(Since, WhatTheBaseDoesNotHaveStaysAsItIs) {
     Snapshot base = run(100);
     base.streams.clear();

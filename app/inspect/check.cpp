@@ -22,6 +22,16 @@ namespace {
 /// Holds the EAL memory of a run without a plan: a receiving port with the default sizes.
 constexpr std::size_t kUsualEalBytes = std::size_t{64} << 20;
 
+/// Returns the CPUs of lcores that copy payload from the start.
+std::set<unsigned> copying_cpus(const runtime::Layout& layout, const runtime::Plan& plan) {
+    std::set<unsigned> cpus;
+    for (const runtime::WorkerLayout& worker : layout.workers)
+        for (const std::size_t i : worker.receives)
+            if (plan.receives[i].enabled)
+                cpus.insert(worker.cpu);
+    return cpus;
+}
+
 void check_planned(const port::Machine& machine, const runtime::Layout& layout, const runtime::Plan& plan,
                    const AskPauseFrames& pauses, Findings& findings) {
     std::set<unsigned> cpus;
@@ -58,8 +68,8 @@ void check_planned(const port::Machine& machine, const runtime::Layout& layout, 
          {}});
     findings.push_back(check_governor(machine, cpus));
     findings.push_back(check_isolation(machine, cpus));
-    if (!plan.receives.empty())
-        findings.push_back(check_copies(machine, cpus));
+    if (const std::set<unsigned> copying = copying_cpus(layout, plan); !copying.empty())
+        findings.push_back(check_copies(machine, copying));
     for (const port::PlannedPort& port : layout.ports)
         append(findings, check_port(machine, layout, plan, port, pauses));
     append(findings, check_membership(machine, layout, plan));

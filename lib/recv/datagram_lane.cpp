@@ -138,9 +138,14 @@ void DatagramLane::receive(std::span<const Place> places) {
         tables.classifier.add(p.endpoint, {number, p.number});
         size = std::max<std::size_t>(size, p.number + std::size_t{1});
     }
+    std::vector<std::uint16_t> numbers = lane_.numbers;
+    numbers.resize(size);
+    for (std::size_t i = 0; i < places.size(); i++)
+        numbers[places[i].number] = static_cast<std::uint16_t>(i);
     tables.flows = FlowCache(tables.classifier.size());
     lane_.endpoints.resize(size);
     lane_.stops_seen.resize(size);
+    lane_.numbers = std::move(numbers);
     tables.exchange(source_);
 }
 

@@ -45,8 +45,8 @@ class DatagramLane {
         Endpoint endpoint;
         std::uint16_t number = 0;
     };
-    /// Receives these endpoints from now on, instead of those before. Live heaps go on. Between two takes;
-    /// throws when there is no memory, and has changed nothing.
+    /// Receives these endpoints from now on, instead of those before, in the order of their numbers. Live
+    /// heaps go on. Between two takes; throws when there is no memory, and has changed nothing.
     void receive(std::span<const Place> places);
 
     /// Takes packets until one has to wait for the consumer (on_full = block). Returns the number of packets

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,10 @@ struct Lane {
           window(config.window, placer, queue, counters),
           max_packet_size(config.max_packet_size),
           endpoints(config.endpoints.size()),
-          stops_seen(config.endpoints.size(), 0) {}
+          stops_seen(config.endpoints.size(), 0),
+          numbers(config.endpoints.size()) {
+        std::iota(numbers.begin(), numbers.end(), std::uint16_t{0});
+    }
 
     const LaneConfig config;
     stats::StreamCounters counters;
@@ -47,6 +51,9 @@ struct Lane {
     const std::uint32_t max_packet_size;
     std::vector<stats::EndpointCounters> endpoints;  ///< in the order of config.endpoints
     std::vector<std::uint64_t> stops_seen;           ///< stop items by endpoint
+    /// Holds the number of each endpoint in the stream, which its chunks go by. At the start that is its
+    /// place; when endpoints come and go, the others keep their places here.
+    std::vector<std::uint16_t> numbers;
 
     /// Takes the packets instead of the window, and puts them into chunks; null: the stream has heaps.
     std::unique_ptr<chunk::ChunkLane> chunks;

@@ -43,8 +43,8 @@ class BasicRxAgent {
     static constexpr std::size_t kMaxSources = 256;
 
     BasicRxAgent();
-    /// Sets the rule for the copies of streams that leave the choice open, before the lcore runs. Without it,
-    /// they go into the cache.
+    /// Sets the rule for the copies of streams that leave the choice open. Without it, they go into the
+    /// cache.
     void set_stores(memory::StoresRule stores) noexcept { stores_ = stores; }
 
     /// Adds a lane, which the agent refers to until it is removed. Returns a free index, which classifiers

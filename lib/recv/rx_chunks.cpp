@@ -26,8 +26,9 @@ template <class Decoder>
         return Accepted::counted;
     }
     const chunk::ChunkLane::Accepted a =
-        turn == Into::at_last ? lane.chunks->accept_now(view, endpoint)
-                              : lane.chunks->accept(view, endpoint, turn == Into::again || !stays);
+        turn == Into::at_last
+            ? lane.chunks->accept_now(view, lane.numbers[endpoint])
+            : lane.chunks->accept(view, lane.numbers[endpoint], turn == Into::again || !stays);
     if (a.verdict == Verdict::waits) [[unlikely]]
         return Accepted::waits;
     if (a.verdict == Verdict::again) [[unlikely]] {

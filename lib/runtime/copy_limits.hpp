@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -32,6 +33,9 @@ std::size_t cache_share(const port::Sysfs& files, unsigned cpu, const std::vecto
 
 /// Returns the rule for the copies of that lcore: its share, or the part of it that the trial left.
 memory::StoresRule stores_rule(const port::Sysfs& files, unsigned cpu, const std::vector<unsigned>& lcores);
+
+/// Makes the rule of an lcore on `cpu`; those on `lcores` copy payload now.
+using MakeStoresRule = std::function<memory::StoresRule(unsigned cpu, const std::vector<unsigned>& lcores)>;
 
 /// Returns what both kinds of stores take on this machine, measured once in a process, on the first call.
 const memory::CopyTrial& copy_trial(const port::Sysfs& files);

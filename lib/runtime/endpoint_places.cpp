@@ -30,4 +30,12 @@ std::size_t EndpointPlaces::of(const Endpoint& endpoint) const noexcept {
     return static_cast<std::size_t>(std::find(all_.begin(), all_.end(), endpoint) - all_.begin());
 }
 
+std::vector<std::uint16_t> EndpointPlaces::numbers(const std::vector<Endpoint>& endpoints,
+                                                   std::vector<std::uint16_t> before) const {
+    before.resize(all_.size());
+    for (std::size_t i = 0; i < endpoints.size(); i++)
+        before[of(endpoints[i])] = static_cast<std::uint16_t>(i);
+    return before;
+}
+
 }  // namespace spead::runtime

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "base/endpoint.hpp"
@@ -22,6 +23,10 @@ class EndpointPlaces {
     std::size_t size() const noexcept { return all_.size(); }
     /// Returns the endpoint's place; size(): it has none.
     std::size_t of(const Endpoint& endpoint) const noexcept;
+    /// Returns the number in `endpoints` of each place's endpoint. A former one keeps that of `before`, by
+    /// place: packets on their way may still be counted for it.
+    std::vector<std::uint16_t> numbers(const std::vector<Endpoint>& endpoints,
+                                       std::vector<std::uint16_t> before) const;
 
   private:
     std::vector<Endpoint> all_;

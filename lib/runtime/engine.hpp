@@ -13,6 +13,7 @@
 
 #include "port/driver.hpp"
 #include "runtime/chunk_sink.hpp"
+#include "runtime/copy_limits.hpp"
 #include "runtime/end_conditions.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/filters.hpp"
@@ -40,6 +41,8 @@ struct EngineHooks {
     std::function<std::shared_ptr<UserQueues>(const std::string& stream)> user_queues{};
     /// Returns the chunks of a stream with SinkKind::user that has chunks.
     std::function<UserChunks::Use(const std::string& stream)> user_chunks{};
+    /// Makes the rule for the copies of an lcore (lib/runtime/copy_limits.hpp). Empty: by this machine.
+    MakeStoresRule make_stores{};
     /// Makes the heap source of a sender; null: a HeapGenerator. The sender and the region table outlive the
     /// producer.
     std::function<std::unique_ptr<HeapSource>(const SendPlan&, send::Sender&, memory::RegionTable&)>

@@ -35,13 +35,8 @@ std::shared_ptr<StreamChunks> fill_chunks_of_user(const ReceivePlan& r, const Us
     return std::make_shared<StreamChunks>(r, use, std::move(sink));
 }
 
-/// Returns the CPUs of lcores that copy payload.
-std::vector<unsigned> receiving_cpus(const Layout& layout) {
-    std::vector<unsigned> cpus;
-    for (const WorkerLayout& w : layout.workers)
-        if (!w.receives.empty())
-            cpus.push_back(w.cpu);
-    return cpus;
+memory::StoresRule of_this_machine(unsigned cpu, const std::vector<unsigned>& lcores) {
+    return stores_rule(port::this_machine().files, cpu, lcores);
 }
 
 }  // namespace
@@ -68,7 +63,7 @@ RunParts::RunParts(const Plan& p, const Layout& l, const EngineHooks& s)
                        return std::make_shared<const SendableRegion>(senders, region);
                    });
            },
-           s.make_filter, s.user_queues},
+           s.make_filter, s.user_queues, s.make_stores ? s.make_stores : of_this_machine},
           notes.problems) {
     if (s.rest_unused_lcores)
         lcores.launch_only([this](const Worker& w) {
@@ -79,7 +74,6 @@ RunParts::RunParts(const Plan& p, const Layout& l, const EngineHooks& s)
 
 void RunParts::make(int interrupt_fd) {
     ports.open(plan.ports, layout.ports);
-    const std::vector<unsigned> receiving = receiving_cpus(layout);
     for (const WorkerLayout& w : layout.workers) {
         Worker& worker = lcores.add(w);
         std::uint32_t sleep = 1000;
@@ -93,8 +87,6 @@ void RunParts::make(int interrupt_fd) {
             std::make_unique<LcoreLoop>(IdlePolicy(PollMode::adaptive, ReceivePlan{}.max_poll, sleep,
                                                    static_cast<double>(rte_get_tsc_hz()) / 1e6),
                                         layout.shares_cpus);
-        if (!w.receives.empty())
-            worker.loop->receiver().set_stores(stores_rule(port::this_machine().files, w.cpu, receiving));
         if (w.heap_bytes != 0) {
             worker.arena = memory::Arena(w.heap_bytes, w.largest_heap);
             worker.reservations.emplace(worker.arena.capacity());

@@ -93,7 +93,8 @@ struct Stream {
     HeldUp held_up;
     std::vector<std::unique_ptr<StreamLane>> lanes;
     std::vector<Leaving> leaving;
-    EndpointPlaces places;  ///< in the lanes' tables
+    EndpointPlaces places;               ///< in the lanes' tables
+    std::vector<std::uint16_t> numbers;  ///< of the endpoints in the plan, by place
     PastCounts past;
     std::unique_ptr<capture::Capture> capture;  ///< its taps are on the lanes, in their order
     std::uint64_t capture_number = 0;           ///< among the run's captures

@@ -132,6 +132,7 @@ void StreamSet::make(const std::vector<ReceivePlan>& plans, const std::vector<Qu
     for (std::size_t i = 0; i < current_.size(); i++)
         if (plans[i].enabled)
             make_lanes(*current_[i], i, plans[i], queues);
+    share_caches();
 }
 
 StreamSet::Fresh StreamSet::make_fresh(const std::vector<ReceivePlan>& wanted, const Change& change) {
@@ -195,6 +196,23 @@ void StreamSet::renew(const std::vector<ReceivePlan>& plans, const std::vector<Q
         s->sinks.replace(nullptr);
         s->replace_chunks(nullptr);
     }
+    share_caches();
+}
+
+/// Gives the lcores that have streams now the rules for their copies: lcores of one cache share it.
+void StreamSet::share_caches() {
+    std::vector<Worker*> copying;
+    std::vector<unsigned> cpus;
+    for (const auto& w : lcores_)
+        if (std::any_of(current_.begin(), current_.end(),
+                        [&w](const auto& s) { return lane_on(*s, *w) != nullptr; })) {
+            copying.push_back(w.get());
+            cpus.push_back(w->layout->cpu);
+        }
+    for (Worker* const w : copying)
+        lcores_.ask(
+            *w, [](recv::RxAgent* receiver, memory::StoresRule rule) { receiver->set_stores(rule); },
+            &w->loop->receiver(), makers_.stores(w->layout->cpu, cpus));
 }
 
 /// Makes a lane that neither its lcore nor the consumers know yet.
@@ -220,6 +238,7 @@ std::unique_ptr<StreamLane> StreamSet::make_lane(const Stream& stream, const Rec
                                                      heap::PoolPlacer(worker.arena, *worker.reservations, 0));
     }
     lane->users = stream.users;
+    lane->rx->numbers = stream.numbers;
     if (stream.chunks) {
         lane->chunks = stream.chunks;
         lane->rx->chunks = stream.chunks->make_lane(
@@ -311,12 +330,13 @@ void StreamSet::reserve_memory(Worker& worker, bool with_leaving) {
 /// Keeps the endpoints' places in the lanes' tables, which grow with them.
 void StreamSet::keep_places(Stream& stream, const std::vector<Endpoint>& endpoints) {
     const std::vector<std::size_t> fresh = stream.places.keep(endpoints, !stream.leaving.empty());
+    stream.numbers = stream.places.numbers(endpoints, std::move(stream.numbers));
     stream.past.free_places(stream.places.size(), fresh);
     // The lcore moves its counts into larger tables; returns what it had counted at the places that are
     // fresh.
     const auto enlarge = [](recv::SpeadLane* lane, std::vector<std::uint64_t>& stops,
                             std::vector<stats::EndpointCounters>& counters,
-                            const std::vector<std::size_t>& places) {
+                            std::vector<std::uint16_t>& numbers, const std::vector<std::size_t>& places) {
         std::copy(lane->stops_seen.begin(), lane->stops_seen.end(), stops.begin());
         std::copy(lane->endpoints.begin(), lane->endpoints.end(), counters.begin());
         stats::EndpointCounters former;
@@ -326,13 +346,14 @@ void StreamSet::keep_places(Stream& stream, const std::vector<Endpoint>& endpoin
         }
         std::swap(lane->stops_seen, stops);
         std::swap(lane->endpoints, counters);
+        std::swap(lane->numbers, numbers);
         return former;
     };
     const std::size_t n = stream.places.size();
     for (const auto& lane : stream.lanes)
-        stream.past.add_without_place(lcores_.ask(*lane->worker, enlarge, lane->rx.get(),
-                                                  std::vector<std::uint64_t>(n),
-                                                  std::vector<stats::EndpointCounters>(n), fresh));
+        stream.past.add_without_place(
+            lcores_.ask(*lane->worker, enlarge, lane->rx.get(), std::vector<std::uint64_t>(n),
+                        std::vector<stats::EndpointCounters>(n), stream.numbers, fresh));
 }
 
 }  // namespace spead::runtime

@@ -11,6 +11,7 @@
 #include "recv/filter_gate.hpp"
 #include "runtime/change.hpp"
 #include "runtime/consumers.hpp"
+#include "runtime/copy_limits.hpp"
 #include "runtime/event_reporter.hpp"
 #include "runtime/lcore_set.hpp"
 #include "runtime/plan.hpp"
@@ -44,6 +45,7 @@ class StreamSet {
         std::function<std::unique_ptr<recv::PacketFilter>(const ReceivePlan&)> filter;
         /// Returns the queues for the heaps of a stream with SinkKind::user; the same object each time.
         std::function<std::shared_ptr<UserQueues>(const std::string& stream)> users;
+        MakeStoresRule stores;
     };
 
     /// Refers to all of them; they outlive the set. A sink that failed is a problem of the run.
@@ -143,6 +145,7 @@ class StreamSet {
     void make_lanes(Stream& stream, std::size_t receive, const ReceivePlan& r,
                     const std::vector<QueueLayout>& queues);
     void install(Stream& stream, std::unique_ptr<StreamLane> lane);
+    void share_caches();
     void keep_places(Stream& stream, const std::vector<Endpoint>& endpoints);
     void grow_loans();
     void let_go(Stream& stream);

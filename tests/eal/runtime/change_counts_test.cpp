@@ -64,6 +64,34 @@ TEST(ChangeCounts, WhatWasReceivedForAnEndpointIsNeverAnothers) {
     EXPECT_THAT(e.problems, IsEmpty());
 }
 
+TEST(ChangeCounts, AnEndpointTermHasTheNumberInThePresentEndpoints) {
+    Plan plan = live_plan(1, 2);
+    ReceivePlan& r = plan.receives[0];
+    set_endpoints(r, {"239.1.0.0:7148", "239.1.0.1:7148"});
+    r.sink.kind = SinkKind::null;
+    r.chunk.emplace().placement = "heap 20000; axis feed: endpoint [2]; time: heap // 3 [4]";
+    const auto complete = [](const stats::Snapshot& s) { return s.streams[0].chunks.complete; };
+    const auto taken = [](const stats::Snapshot& s) { return s.streams[0].chunks.taken; };
+    std::uint64_t complete_before = 0;
+    std::uint64_t taken_before = 0;
+    Script script;
+    script.wait([&](const stats::Snapshot& s) { return complete(s) > 3; });
+    for (const std::vector<std::string>& endpoints : std::vector<std::vector<std::string>>{
+             {"239.1.0.0:7148", "239.1.0.2:7148"}, {"239.1.0.2:7148", "239.1.0.1:7148"}}) {
+        script.change([endpoints](Plan& p) { set_endpoints(p.receives[0], endpoints); });
+        script.add([&](Engine& engine, const stats::Snapshot&) {
+            complete_before = complete(engine.snapshot());
+            taken_before = taken(engine.snapshot());
+        });
+        script.wait([&](const stats::Snapshot& s) { return taken(s) > taken_before + 8; });
+        script.add([&](Engine&, const stats::Snapshot& s) {
+            EXPECT_GT(complete(s), complete_before + 4) << "heaps of both endpoints have their places";
+        });
+    }
+    const Ended e = script.run(plan);
+    EXPECT_EQ(e.last.streams[0].packets[static_cast<std::size_t>(PacketOutcome::out_of_range)], 0U);
+}
+
 TEST(ChangeCounts, SendersOfAStreamThatWentAreNotShownUnderTheNextOnesName) {
     Script script;
     const auto packets_for = [](const stats::Snapshot& s, const std::string& name) {

@@ -44,5 +44,15 @@ TEST(EndpointPlaces, AreNotTakenWhileLanesLeave) {
     EXPECT_EQ(places.size(), 3U);
 }
 
+TEST(EndpointPlaces, HaveTheNumbersOfTheirEndpointsInThePlan) {
+    EndpointPlaces places;
+    places.keep({group(1), group(2)}, false);
+    EXPECT_THAT(places.numbers({group(1), group(2)}, {}), ElementsAre(0, 1));
+    EXPECT_THAT(places.numbers({group(2), group(1)}, {0, 1}), ElementsAre(1, 0));
+    places.keep({group(2), group(3)}, false);
+    EXPECT_THAT(places.numbers({group(2), group(3)}, {1, 0}), ElementsAre(1, 0, 1))
+        << "packets to 1 may still come";
+}
+
 }  // namespace
 }  // namespace spead::runtime::unit_test

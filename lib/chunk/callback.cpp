@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::uint64_t kHeapCountItem = 1;
 constexpr std::uint64_t kHeapLengthItem = 2;
+constexpr std::uint64_t kPayloadOffsetItem = 3;
+constexpr std::uint64_t kPayloadLengthItem = 4;
 
 /// Returns the immediate value of an item in the packet; -1 if it has none. The first one counts.
 std::int64_t value_of(const heap::PacketView& view, std::uint64_t id) {
@@ -21,6 +23,10 @@ std::int64_t value_of(const heap::PacketView& view, std::uint64_t id) {
         return static_cast<std::int64_t>(view.key);
     if (id == kHeapLengthItem)
         return view.heap_length == heap::kUnknownLength ? -1 : static_cast<std::int64_t>(view.heap_length);
+    if (id == kPayloadOffsetItem)
+        return static_cast<std::int64_t>(view.offset);
+    if (id == kPayloadLengthItem)
+        return static_cast<std::int64_t>(view.payload_length);
     const unsigned bits = view.flavour;
     const std::uint64_t wanted = (std::uint64_t{1} << 63 >> bits) | id;
     for (std::uint32_t i = 0; i < view.item_count; i++) {

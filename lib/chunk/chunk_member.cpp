@@ -135,6 +135,7 @@ Chunk* Member::open_in_turn(const Request& r, Missing& missing) noexcept {
         if (far)
             id = r.anew;
     }
+    bool fresh = false;
     if (id > w.head_.load(std::memory_order_relaxed)) {
         if (!w.may_advance(id - w.config_.chunks + 1, number_, r.now)) {
             // It has passed what lies before its own window: others may wait for it.
@@ -143,7 +144,13 @@ Chunk* Member::open_in_turn(const Request& r, Missing& missing) noexcept {
             missing = r.can_wait ? Missing::waits : Missing::no_chunk;
             return nullptr;
         }
-        w.advance(id, r.now);
+        w.advance(id);
+        fresh = true;
+    }
+    // A source that waits asks again and again, until the ids before have their chunks. Others look once.
+    if (w.config_.back_fill && (fresh || r.can_wait) && !w.fill_below(id, r.now) && r.can_wait) {
+        missing = Missing::waits;
+        return nullptr;
     }
     Chunk* chunk = w.slot(id).load(std::memory_order_relaxed);
     if (chunk == nullptr)

@@ -125,7 +125,7 @@ bool ChunkWindow::may_advance(std::int64_t tail, unsigned member, std::uint64_t 
 }
 
 /// Moves the window so that `id` is its newest one.
-void ChunkWindow::advance(std::int64_t id, std::uint64_t now) noexcept {
+void ChunkWindow::advance(std::int64_t id) noexcept {
     const std::int64_t before = head_.load(std::memory_order_relaxed);
     const std::int64_t tail = std::max<std::int64_t>(id - config_.chunks + 1, 0);
     if (tail > tail_.load(std::memory_order_relaxed))
@@ -136,9 +136,15 @@ void ChunkWindow::advance(std::int64_t id, std::uint64_t now) noexcept {
     }
     head_.store(id, std::memory_order_relaxed);
     changed_ = true;
-    if (config_.back_fill)
-        for (std::int64_t i = std::max(before + 1, tail); i < id; i++)
-            install(i, now);
+}
+
+/// Opens chunks for all ids of the window before `id`. Returns false when one has none, for want of free
+/// ones.
+bool ChunkWindow::fill_below(std::int64_t id, std::uint64_t now) noexcept {
+    for (std::int64_t i = tail_.load(std::memory_order_relaxed); i < id; i++)
+        if (slot(i).load(std::memory_order_relaxed) == nullptr && install(i, now) == nullptr)
+            return false;
+    return true;
 }
 
 /// Returns whether a chunk with a lower id is open.

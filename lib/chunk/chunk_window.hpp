@@ -37,8 +37,10 @@ struct ChunkWindowConfig {
     /// (Resync). 0: every packet is believed, and nothing moves the window back.
     std::uint64_t max_jump = 0;
     std::uint64_t second_ticks = 1;  ///< of the lcores' clock
-    bool back_fill = false;          ///< opens chunks for skipped ids, too, as spead2 does
-    std::uint32_t stream = 0;        ///< Chunk::stream
+    /// Opens chunks for skipped ids of the window, too, as spead2 does. A source that can wait does so until
+    /// each has one.
+    bool back_fill = false;
+    std::uint32_t stream = 0;  ///< Chunk::stream
 };
 
 /// Counts what happened to a window's chunks. Written by the member that has the turn. Any thread reads them,
@@ -122,7 +124,8 @@ class ChunkWindow {
     bool is_believed(std::int64_t id, std::uint32_t source, std::uint32_t votes, std::uint64_t now) noexcept;
     bool is_behind(unsigned member, std::int64_t tail) const noexcept;
     bool may_advance(std::int64_t tail, unsigned member, std::uint64_t now) noexcept;
-    void advance(std::int64_t id, std::uint64_t now) noexcept;
+    void advance(std::int64_t id) noexcept;
+    bool fill_below(std::int64_t id, std::uint64_t now) noexcept;
     bool has_below(std::int64_t id) const noexcept;
     std::uint64_t retire_through(std::int64_t id) noexcept;
     void retire_below(std::int64_t id) noexcept;

@@ -245,11 +245,12 @@ class Rules {
         if (!c.by_callback)
             chunk_placement(in, r, c);
         runtime::check_readable(r.sink.kind, runtime::kind_of(c.memory), place(path + ".sink"));
-        if (c.chunks <= c.window)
+        const std::uint32_t spare = runtime::ChunkPlan::spare(c.back_fill);
+        if (c.chunks < c.window + spare)
             fail(in + ".chunks",
-                 "{} in the window + at least 1 with the consumer = {} chunks, and there are {}; raise "
+                 "{} in the window + at least {} with the consumer = {} chunks, and there are {}; raise "
                  "`chunks` (--chunks) or lower `window` (--chunk-window)",
-                 c.window, c.window + 1, c.chunks);
+                 c.window, spare, c.window + spare, c.chunks);
         if (r.on_full == runtime::OnFullSetting::drop_oldest)
             fail(path + ".heaps.on_full",
                  "`drop_oldest` drops waiting heaps, and stream `{}` has chunks; give drop_newest or block",

@@ -30,6 +30,7 @@ chunk::ChunkWindowConfig window_config(const ChunkPlan& plan, std::uint32_t numb
     c.timeout_ticks = ticks_of(plan.timeout);
     c.patience_ticks = ticks_of(plan.patience);
     c.max_jump = plan.jump();
+    c.back_fill = plan.back_fill;
     c.second_ticks = ticks_of(1);
     c.stream = number;
     return c;
@@ -50,7 +51,7 @@ void tell(const chunk::WindowCounts& window, stats::ChunkCounts& to) noexcept {
 }
 
 ChunkFilling::ChunkFilling(const UserChunks::Use& use, const ChunkShape& shape, const ChunkPlan& plan)
-    : filling_(alone(use), shape, plan.window, kMostWindows * plan.window),
+    : filling_(alone(use), shape, plan, kMostWindows * plan.window),
       window_(window_config(plan, filling_.number()), use.chunks->ring()),
       heaps_(shape.layout.heaps) {
     // No stream has filled one of them yet.
@@ -71,7 +72,7 @@ std::shared_ptr<ChunkFilling> ChunkGroup::filling(const UserChunks::Use& use, co
                                                   const ChunkPlan& plan) {
     const std::lock_guard lock(mutex_);
     if (current_ && !current_->ended()) {
-        use.chunks->check(shape, plan.window);
+        use.chunks->check(shape, plan.window, plan.back_fill);
         return current_;
     }
     auto fresh = std::make_shared<ChunkFilling>(use, shape, plan);

@@ -131,9 +131,12 @@ struct ChunkPlan {
     /// Holds the chunks past the window that a single packet is believed; 0: any number; none: kJumpWindows
     /// windows.
     std::optional<std::uint64_t> max_jump{};
+    bool back_fill = false;  ///< chunks for skipped ids, too
     ChunkMemory memory = ChunkMemory::host;
     bool operator==(const ChunkPlan&) const = default;
 
+    /// Returns the chunks that a window needs besides its own: with back-filling, as with spead2, none.
+    static constexpr std::uint32_t spare(bool back_fill) { return back_fill ? 0 : 1; }
     std::uint64_t jump() const { return max_jump.value_or(kJumpWindows * window); }
     /// Returns the placement with `way`. Throws UsageError; `where` is the error's where().
     chunk::Placement parsed(std::string_view where = {}) const {

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "runtime/layout.hpp"
+#include "runtime/plan.hpp"
 
 namespace spead::runtime {
 
@@ -92,21 +93,22 @@ void UserChunks::add(const ChunkShape& shape, std::span<std::byte> data, std::sp
     shape_ = shape;
 }
 
-void UserChunks::check(const ChunkShape& shape, std::size_t window) const {
+void UserChunks::check(const ChunkShape& shape, std::uint32_t window, bool back_fill) const {
     const std::lock_guard lock(mutex_);
     need_like(shape, false);
-    if (ring_.chunks() <= window)
+    const std::uint32_t spare = ChunkPlan::spare(back_fill);
+    if (ring_.chunks() < std::size_t{window} + spare)
         throw_usage(
             kChunks,
-            "{} in the window + at least 1 with the user = {} chunks, and {} were added; add more, or "
+            "{} in the window + at least {} with the user = {} chunks, and {} were added; add more, or "
             "lower `window`",
-            window, window + 1, ring_.chunks());
+            window, spare, window + spare, ring_.chunks());
 }
 
-UserChunks::Filling::Filling(const Use& use, const ChunkShape& shape, std::size_t window,
+UserChunks::Filling::Filling(const Use& use, const ChunkShape& shape, const ChunkPlan& plan,
                              std::int64_t most_ids)
     : of_(use), filler_(std::make_shared<Filler>()) {
-    of_.chunks->check(shape, window);
+    of_.chunks->check(shape, plan.window, plan.back_fill);
     filler_->tag = use.tag;
     filler_->most_ids = most_ids;
     filler_->totals = use.totals;

@@ -23,6 +23,7 @@
 namespace spead::runtime {
 
 class ChunkGroup;
+struct ChunkPlan;
 
 /// Says what chunks look like, and who says so.
 struct ChunkShape {
@@ -88,8 +89,8 @@ class UserChunks {
     /// Lives as long as a stream fills the chunks.
     class Filling {
       public:
-        /// Throws UsageError unless the chunks have this shape, `window` of them open at a time.
-        Filling(const Use& use, const ChunkShape& shape, std::size_t window, std::int64_t most_ids);
+        /// Throws UsageError unless the chunks have this shape, and are enough for the plan's window.
+        Filling(const Use& use, const ChunkShape& shape, const ChunkPlan& plan, std::int64_t most_ids);
         ~Filling() { end(); }
         Filling(const Filling&) = delete;
         Filling& operator=(const Filling&) = delete;
@@ -109,7 +110,7 @@ class UserChunks {
     chunk::ChunkRing& ring() noexcept { return ring_; }
     const chunk::ChunkRing& ring() const noexcept { return ring_; }
     /// Throws UsageError as Filling does.
-    void check(const ChunkShape& shape, std::size_t window) const;
+    void check(const ChunkShape& shape, std::uint32_t window, bool back_fill) const;
 
     // The user's side.
 

@@ -168,13 +168,18 @@ enum class Eviction : std::uint8_t { lossy, lossless };
 
 /// Describes how a stream fills chunks (docs/chunks.md).
 struct ChunkConfig {
-    std::uint32_t window = 2;  ///< chunks that are open at a time, 1 to 256; fewer than the ring has
+    /// Holds the chunks that are open at a time, 1 to 256; fewer than the ring has, or with `back_fill` as
+    /// many.
+    std::uint32_t window = 2;
     Eviction eviction = Eviction::lossy;
     std::chrono::nanoseconds timeout{0};  ///< hands a chunk over after so long without a packet; 0: never
     /// Limits how long lcores wait for those behind them (lossless); 0: no limit.
     std::chrono::nanoseconds patience = std::chrono::seconds(10);
     /// Holds the chunks past the window that a single packet is believed; 0: any number; empty: 8 windows.
     std::optional<std::uint64_t> max_jump{};
+    /// Opens chunks for the ids of the window that no packet came for, too, as spead2 does. A source that
+    /// loses nothing by waiting waits until each has one.
+    bool back_fill = false;
     std::uint32_t stream = 0;  ///< Chunk::stream
 };
 

@@ -43,7 +43,7 @@ struct ChunkStreamGroup::State {
     State(std::shared_ptr<door::Session> s, door::Placing p, std::shared_ptr<runtime::UserChunks> r,
           const ChunkConfig& c)
         : session(std::move(s)), owner(::getpid()), placing(std::move(p)), ring(std::move(r)), chunks(c) {
-        door::about(kGroup, [this] { ring->check(placing.shape, chunks.window); });
+        door::about(kGroup, [this] { ring->check(placing.shape, chunks.window, chunks.back_fill); });
     }
 
     static State& of(const std::unique_ptr<State>& state) {

@@ -63,6 +63,7 @@ runtime::ReceivePlan plan_of(const RecvConfig& config, const door::Placing& plac
     plan.timeout = seconds(c.timeout, "timeout", where);
     plan.patience = seconds(c.patience, "patience", where);
     plan.max_jump = c.max_jump;
+    plan.back_fill = c.back_fill;
     return r;
 }
 
@@ -141,7 +142,7 @@ ChunkStream::State::State(std::shared_ptr<door::Session> s, const RecvConfig& co
       totals(shared ? shared->totals : std::make_shared<runtime::UserChunks::Totals>()),
       callback_stats(placing.stats) {
     const std::string about = door::where_of("receive", config.name);
-    door::about(about, [&] { ring->check(placing.shape, chunks.window); });
+    door::about(about, [&] { ring->check(placing.shape, chunks.window, chunks.back_fill); });
     door::StreamHooks hooks;
     hooks.chunks = {ring, chunks.stream, totals, placing.make_callback, shared ? shared->group : nullptr,
                     open};
@@ -160,7 +161,8 @@ ChunkStream::State::State(const RecvConfig& config, const Reader& reader, const 
       totals(shared ? shared->totals : std::make_shared<runtime::UserChunks::Totals>()),
       callback_stats(placing.stats) {
     const RecvConfig whole = door::complete_local(config, reader);
-    door::about(door::where_of("receive", whole.name), [&] { ring->check(placing.shape, chunks.window); });
+    door::about(door::where_of("receive", whole.name),
+                [&] { ring->check(placing.shape, chunks.window, chunks.back_fill); });
     const runtime::ReceivePlan plan = plan_of(whole, placing, ring->ring().chunks(), chunks);
     name = plan.name;
     door::LocalReceiver::Parts parts = door::local_parts(plan, whole, reader);

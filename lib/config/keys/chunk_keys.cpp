@@ -82,6 +82,12 @@ constexpr std::array kChunkKeys{
         .help = "Limits how many chunks a packet may move the window; 0 = any",
     },
     Key{
+        .name = "back_fill",
+        .field = flag<&ReceivePlan::chunk, &ChunkPlan::back_fill>,
+        .change = Change::anew,
+        .help = "Opens chunks for the window's skipped ids too, as spead2 does",
+    },
+    Key{
         .name = "memory",
         .field = choice<&ReceivePlan::chunk, &ChunkPlan::memory>,
         .change = Change::anew,

@@ -104,6 +104,41 @@ TEST(ChunkWindow, BackFillsAsSpead2Does) {
     EXPECT_EQ(rig.taken(), (Ids{7, 8, 9, 10, 17, 18, 19, 20}));
 }
 
+TEST(ChunkWindow, BackFillingWaitsForEachChunkIfTheSourceCan) {
+    WindowRig rig(4, {.chunks = 4, .back_fill = true});
+    EXPECT_EQ(rig.open(10), Missing::none);
+    Ids all;
+    int waits = 0;
+    while (rig.open(20, 0, 1, 1, true) == Missing::waits) {
+        ASSERT_LT(waits++, 100);
+        rig.boundary();
+        // The user keeps all but one: ids get their chunks one by one.
+        if (Chunk* const chunk = rig.ring().take(); chunk != nullptr) {
+            all.push_back(chunk->id);
+            EXPECT_TRUE(rig.ring().give_back(*chunk));
+        }
+    }
+    EXPECT_GE(waits, 4);
+    EXPECT_EQ(rig.open(17), Missing::none);
+    EXPECT_EQ(rig.open(16), Missing::late);
+    rig.members[0]->leave();
+    for (const std::int64_t id : rig.taken())
+        all.push_back(id);
+    EXPECT_EQ(all, (Ids{7, 8, 9, 10, 17, 18, 19, 20}));
+}
+
+TEST(ChunkWindow, BackFillingDoesNotKeepASourceThatCannotWait) {
+    WindowRig rig(4, {.chunks = 4, .back_fill = true});
+    EXPECT_EQ(rig.open(10), Missing::none);
+    EXPECT_EQ(rig.open(20), Missing::no_chunk);
+    rig.boundary();
+    rig.boundary();
+    EXPECT_EQ(rig.taken(), (Ids{7, 8, 9, 10}));
+    EXPECT_EQ(rig.open(20), Missing::none) << "its own first";
+    rig.members[0]->leave();
+    EXPECT_EQ(rig.taken(), Ids{20});
+}
+
 TEST(ChunkWindow, TheFirstIdsAreNeverNegative) {
     WindowRig rig(8, {.chunks = 4, .back_fill = true});
     EXPECT_EQ(rig.open(1), Missing::none);

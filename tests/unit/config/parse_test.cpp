@@ -80,6 +80,7 @@ eviction = "lossless"
 timeout = "2s"
 patience = "off"
 max_jump = 0
+back_fill = true
 memory = "huge"
 )",
                                  "a.toml");
@@ -94,6 +95,7 @@ memory = "huge"
     EXPECT_EQ(c.patience, 0);
     EXPECT_EQ(c.max_jump, 0u);
     EXPECT_EQ(c.jump(), 0u);
+    EXPECT_TRUE(c.back_fill);
     EXPECT_EQ(c.memory, runtime::ChunkMemory::huge);
     EXPECT_EQ(parse_text(to_toml(plan), "again"), plan);
     expect_usage_error([] { parse_text(std::string(kMinimal) + "[receive.chunk]\nchunks = 5\n", "a.toml"); },

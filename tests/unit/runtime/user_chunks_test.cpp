@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "runtime/plan.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace spead::runtime::unit_test {
@@ -20,6 +21,12 @@ using testing::HasSubstr;
 
 chunk::Placement placement() {
     return chunk::Placement::parse("heap 64; time: item 0x1600 [8]; extra u16: item 0x3102");
+}
+
+ChunkPlan window_of(std::uint32_t chunks) {
+    ChunkPlan plan;
+    plan.window = chunks;
+    return plan;
 }
 
 /// Hands a chunk over, as a window does.
@@ -45,7 +52,7 @@ TEST(UserChunks, LendsWhatStreamsHandOver) {
     rig.chunks->add(placement(), 4);
     EXPECT_FALSE(rig.chunks->begun());
     EXPECT_FALSE(rig.chunks->ended());
-    UserChunks::Filling filling(rig.use(7), placement(), 2, 8);
+    UserChunks::Filling filling(rig.use(7), placement(), window_of(2), 8);
     EXPECT_FALSE(rig.chunks->begun()) << "its start may fail";
     filling.serve();
     EXPECT_TRUE(rig.chunks->begun());
@@ -73,8 +80,8 @@ TEST(UserChunks, EndWithTheLastStreamThatFillsThem) {
     rig.chunks->add(placement(), 4);
     std::optional<UserChunks::Filling> first;
     std::optional<UserChunks::Filling> second;
-    first.emplace(rig.use(1), placement(), 2, 8);
-    second.emplace(rig.use(2), placement(), 2, 8);
+    first.emplace(rig.use(1), placement(), window_of(2), 8);
+    second.emplace(rig.use(2), placement(), window_of(2), 8);
     first->serve();
     second->serve();
     EXPECT_NE(first->number(), second->number());
@@ -96,7 +103,7 @@ TEST(UserChunks, EndWithTheLastStreamThatFillsThem) {
     EXPECT_TRUE(rig.chunks->ended());
     EXPECT_FALSE(rig.chunks->take(std::chrono::nanoseconds::max()));
     // A stream that starts again opens them again.
-    const UserChunks::Filling again(rig.use(3), placement(), 2, 8);
+    const UserChunks::Filling again(rig.use(3), placement(), window_of(2), 8);
     EXPECT_FALSE(rig.chunks->ended());
     hand_over(*rig.chunks, again, 3);
     EXPECT_TRUE(rig.chunks->try_take());
@@ -106,7 +113,7 @@ TEST(UserChunks, DoNotEndWithAStreamThatNeverStarted) {
     UserRig rig;
     rig.chunks->add(placement(), 3);
     {
-        const UserChunks::Filling failed(rig.use(1), placement(), 2, 8);
+        const UserChunks::Filling failed(rig.use(1), placement(), window_of(2), 8);
         EXPECT_THAT(refusal([&] { rig.chunks->add(placement(), 1); }), HasSubstr("fills its chunks already"));
     }
     EXPECT_EQ(rig.totals->filling.load(), 0);
@@ -114,12 +121,12 @@ TEST(UserChunks, DoNotEndWithAStreamThatNeverStarted) {
     EXPECT_FALSE(rig.chunks->begun());
     EXPECT_FALSE(rig.chunks->ring().closed());
     rig.chunks->add(placement(), 1);
-    UserChunks::Filling filling(rig.use(2), placement(), 2, 8);
+    UserChunks::Filling filling(rig.use(2), placement(), window_of(2), 8);
     filling.serve();
     hand_over(*rig.chunks, filling, 1);
     // Nor does its end keep from the user that all others have ended.
     std::optional<UserChunks::Filling> late;
-    late.emplace(rig.use(3), placement(), 2, 8);
+    late.emplace(rig.use(3), placement(), window_of(2), 8);
     filling.end();
     EXPECT_FALSE(rig.chunks->ring().closed());
     late.reset();
@@ -134,7 +141,7 @@ TEST(UserChunks, AWaitEndsWithTheStreamsOrWithAStop) {
     for (const bool stops : {false, true}) {
         UserRig rig;
         rig.chunks->add(placement(), 3);
-        UserChunks::Filling filling(rig.use(1), placement(), 2, 8);
+        UserChunks::Filling filling(rig.use(1), placement(), window_of(2), 8);
         filling.serve();
         std::thread waiting([&] { EXPECT_FALSE(rig.chunks->take(std::chrono::nanoseconds::max())); });
         if (stops)
@@ -149,7 +156,7 @@ TEST(UserChunks, AWaitEndsWithTheStreamsOrWithAStop) {
 TEST(UserChunks, AStopLeavesWaitingChunks) {
     UserRig rig;
     rig.chunks->add(placement(), 3);
-    UserChunks::Filling filling(rig.use(1), placement(), 2, 8);
+    UserChunks::Filling filling(rig.use(1), placement(), window_of(2), 8);
     hand_over(*rig.chunks, filling, 1);
     rig.chunks->stop();
     EXPECT_FALSE(rig.chunks->try_take());
@@ -162,11 +169,12 @@ TEST(UserChunks, AreRefusedForAnotherShape) {
     const chunk::Placement other = chunk::Placement::parse("heap 64; time: item 0x1600 [16]");
     rig.chunks->add(placement(), 2);
     EXPECT_THAT(refusal([&] { rig.chunks->add(other, 1); }), HasSubstr("use another ring"));
-    EXPECT_THAT(refusal([&] { rig.chunks->check(other, 1); }), HasSubstr("use another ring"));
-    EXPECT_THAT(refusal([&] { rig.chunks->check(placement(), 2); }), HasSubstr("2 were added"));
+    EXPECT_THAT(refusal([&] { rig.chunks->check(other, 1, false); }), HasSubstr("use another ring"));
+    EXPECT_THAT(refusal([&] { rig.chunks->check(placement(), 2, false); }), HasSubstr("2 were added"));
+    EXPECT_NO_THROW(rig.chunks->check(placement(), 2, true)) << "back-filling needs no more than the window";
     EXPECT_THAT(refusal([&] { rig.chunks->add(placement(), 3); }), HasSubstr("room for 4"));
     EXPECT_THAT(refusal([&] { rig.chunks->add(placement(), 0); }), HasSubstr("0 chunks"));
-    const UserChunks::Filling filling(rig.use(1), placement(), 1, 8);
+    const UserChunks::Filling filling(rig.use(1), placement(), window_of(1), 8);
     EXPECT_THAT(refusal([&] { rig.chunks->add(placement(), 1); }), HasSubstr("before the first stream"));
 }
 
@@ -178,11 +186,11 @@ TEST(UserChunks, HaveTheShapeOfACallbackOrOfAPlacement) {
     const ChunkShape shape(sizes);
     UserRig rig;
     rig.chunks->add(shape, 2);
-    EXPECT_NO_THROW(rig.chunks->check(placement(), 1)) << "the same sizes";
+    EXPECT_NO_THROW(rig.chunks->check(placement(), 1, false)) << "the same sizes";
     sizes.extra_bytes = 15;
-    EXPECT_NO_THROW(rig.chunks->check(ChunkShape(sizes), 1)) << "rounded up to whole heaps";
+    EXPECT_NO_THROW(rig.chunks->check(ChunkShape(sizes), 1, false)) << "rounded up to whole heaps";
     sizes.bytes = 513;
-    EXPECT_THAT(refusal([&] { rig.chunks->check(ChunkShape(sizes), 1); }),
+    EXPECT_THAT(refusal([&] { rig.chunks->check(ChunkShape(sizes), 1, false); }),
                 HasSubstr("a place callback needs others: 8 heaps in 513 bytes"));
     std::array<std::byte, 512> data{};
     std::array<std::uint8_t, 8> present{};
@@ -198,10 +206,10 @@ TEST(UserChunks, HaveTheShapeOfACallbackOrOfAPlacement) {
     whole.bytes = std::uint64_t{8} * 4096;
     UserRig of_callback;
     of_callback.chunks->add(ChunkShape(whole), 2);
-    EXPECT_THAT(refusal([&] { of_callback.chunks->check(parts, 1); }), HasSubstr("use another ring"));
+    EXPECT_THAT(refusal([&] { of_callback.chunks->check(parts, 1, false); }), HasSubstr("use another ring"));
     UserRig of_placement;
     of_placement.chunks->add(parts, 2);
-    EXPECT_NO_THROW(of_placement.chunks->check(ChunkShape(whole), 1));
+    EXPECT_NO_THROW(of_placement.chunks->check(ChunkShape(whole), 1, false));
     EXPECT_THAT(refusal([&] { of_placement.chunks->add(ChunkShape(whole), 1); }),
                 HasSubstr("use another ring"));
     sizes.heaps = 0;

@@ -2,6 +2,7 @@
 #include "chunk/chunk_ring.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <poll.h>
 
@@ -20,8 +21,40 @@ void need(const char* part, std::uint64_t has, std::uint64_t needs) {
         throw_usage(kRing, "the `{}` of a chunk has {} bytes; its placement needs {}", part, has, needs);
 }
 
+/// Names memory of a chunk.
+struct Part {
+    const char* name;
+    std::span<const std::byte> bytes;
+};
+
 bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
     return !a.empty() && !b.empty() && a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
+}
+
+using Parts = std::array<Part, 3>;
+
+Parts parts_of(std::span<const std::byte> data, std::span<const std::uint8_t> present,
+               std::span<const std::byte> extra) {
+    return {{{"data", data}, {"present", std::as_bytes(present)}, {"extra", extra}}};
+}
+
+/// Throws UsageError when two parts of a new chunk share memory: lcores write to all of it without locks.
+void need_apart(const Parts& parts) {
+    for (std::size_t a = 0; a < parts.size(); a++)
+        for (std::size_t b = a + 1; b < parts.size(); b++)
+            if (overlap(parts[a].bytes, parts[b].bytes))
+                throw_usage(kRing, "the `{}` of a chunk overlaps its `{}`; give each its own memory",
+                            parts[a].name, parts[b].name);
+}
+
+/// Throws UsageError when a part of a new chunk shares memory with another chunk.
+void need_apart(const Parts& parts, const Chunk& other) {
+    for (const Part& a : parts)
+        for (const Part& b : parts_of(other.data, other.present, other.extra))
+            if (overlap(a.bytes, b.bytes))
+                throw_usage(kRing,
+                            "the `{}` of a chunk overlaps the `{}` of chunk {}; give each its own memory",
+                            a.name, b.name, other.index);
 }
 
 void add_up_shares(Chunk& chunk, std::uint64_t& parts) {
@@ -78,9 +111,11 @@ Chunk& ChunkRing::add(const Layout& layout, std::span<std::byte> data, std::span
     need("data", data.size(), layout.bytes);
     need("present", present.size(), layout.present_bytes());
     need("extra", extra.size(), layout.heaps * layout.extra_bytes);
+    const Parts parts_of_it = parts_of(data.first(layout.bytes), present.first(layout.present_bytes()),
+                                       extra.first(layout.heaps * layout.extra_bytes));
+    need_apart(parts_of_it);
     for (const auto& other : chunks_)
-        if (overlap(other->chunk.data, data))
-            throw_usage(kRing, "the `data` of a chunk overlaps that of chunk {}", other->chunk.index);
+        need_apart(parts_of_it, other->chunk);
     auto owned = std::make_unique<Owned>();
     owned->layout = layout;
     const std::size_t parts = layout.heaps * layout.most_parts;

@@ -96,6 +96,26 @@ TEST(ChunkRing, PresenceByPacketIsThatOfTheParts) {
     EXPECT_EQ(chunk.heaps_present, 1u);
 }
 
+TEST(ChunkRing, MemoryThatHasAnotherUseIsRefused) {
+    ChunkRing ring(3);
+    std::vector<std::byte> data(64), extra(8), more(64), more_extra(8);
+    std::vector<std::uint8_t> present(4), more_present(4);
+    ring.add(small_layout(), data, present, extra);
+    const auto with = [&](std::span<std::byte> d, std::span<std::uint8_t> p, std::span<std::byte> e) {
+        return spead::test::refusal([&] { ring.add(small_layout(), d, p, e); });
+    };
+    EXPECT_THAT(with(more, present, more_extra),
+                testing::HasSubstr("the `present` of a chunk overlaps the `present` of chunk 0"));
+    EXPECT_THAT(with(more, more_present, extra),
+                testing::HasSubstr("the `extra` of a chunk overlaps the `extra` of chunk 0"));
+    EXPECT_THAT(with(more, more_present, std::span(data).first(8)),
+                testing::HasSubstr("the `extra` of a chunk overlaps the `data` of chunk 0"));
+    EXPECT_THAT(with(more, more_present, std::span(more).last(8)),
+                testing::HasSubstr("the `data` of a chunk overlaps its `extra`"));
+    EXPECT_EQ(ring.chunks(), 1u);
+    EXPECT_EQ(with(more, more_present, more_extra), "");
+}
+
 TEST(ChunkRing, MemoryThatDoesNotFitIsRefusedWithTheSum) {
     ChunkRing ring(2);
     std::vector<std::byte> data(64), extra(8);
@@ -110,10 +130,11 @@ TEST(ChunkRing, MemoryThatDoesNotFitIsRefusedWithTheSum) {
     EXPECT_THAT(with(64, 3, 8), testing::HasSubstr("`present` of a chunk has 3"));
     EXPECT_THAT(with(64, 4, 7), testing::HasSubstr("`extra` of a chunk has 7"));
     EXPECT_EQ(with(64, 4, 8), "");
-    EXPECT_THAT(with(64, 4, 8), testing::HasSubstr("overlaps that of chunk 0"));
-    std::vector<std::byte> more(64);
-    ring.add(small_layout(), more, present, extra);
-    EXPECT_THROW(ring.add(small_layout(), more, present, extra), UsageError);
+    EXPECT_THAT(with(64, 4, 8), testing::HasSubstr("overlaps the `data` of chunk 0"));
+    RingOfChunks full(1);
+    std::vector<std::byte> more(64), more_extra(8);
+    std::vector<std::uint8_t> more_present(4);
+    EXPECT_THROW(full.ring.add(small_layout(), more, more_present, more_extra), UsageError);
     EXPECT_THROW(ChunkRing(0), UsageError);
     EXPECT_THROW(ChunkRing(ChunkRing::kMaxChunks + 1), UsageError);
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <spead/memory.hpp>
 #include <spead/place_callback.hpp>
 #include <spead/placement.hpp>
 #include <spead/process.hpp>
@@ -98,8 +99,15 @@ class SPEAD_API ChunkRing {
     /// gone: Placement says how much of each. `present` is zeroed.
     void add(const Placement& placement, std::span<std::byte> data, std::span<std::uint8_t> present,
              std::span<std::byte> extra = {}, void* user = nullptr);
+    /// Adds a chunk whose `data` lies in this memory. The ring, its streams and its handles keep the memory,
+    /// so the user's own handle may go. `present` and `extra` may lie there, too; elsewhere the user keeps
+    /// them. Throws UsageError, too, for other `data`.
+    void add(const Placement& placement, const Memory& memory, std::span<std::byte> data,
+             std::span<std::uint8_t> present, std::span<std::byte> extra = {}, void* user = nullptr);
     /// Does so for streams whose heaps a callback places.
     void add(const ChunkSizes& sizes, std::size_t chunks);
+    void add(const ChunkSizes& sizes, const Memory& memory, std::span<std::byte> data,
+             std::span<std::uint8_t> present, std::span<std::byte> extra = {}, void* user = nullptr);
     void add(const ChunkSizes& sizes, std::span<std::byte> data, std::span<std::uint8_t> present,
              std::span<std::byte> extra = {}, void* user = nullptr);
 

@@ -40,10 +40,10 @@ chunk::Placement without_constants(chunk::Placement placement) {
 }  // namespace
 
 struct ChunkStreamGroup::State {
-    State(std::shared_ptr<door::Session> s, door::Placing p, std::shared_ptr<runtime::UserChunks> r,
+    State(std::shared_ptr<door::Session> s, door::Placing p, std::shared_ptr<door::KeptChunks> r,
           const ChunkConfig& c)
         : session(std::move(s)), owner(::getpid()), placing(std::move(p)), ring(std::move(r)), chunks(c) {
-        door::about(kGroup, [this] { ring->check(placing.shape, chunks.window, chunks.back_fill); });
+        door::about(kGroup, [this] { ring->chunks->check(placing.shape, chunks.window, chunks.back_fill); });
     }
 
     static State& of(const std::unique_ptr<State>& state) {
@@ -123,7 +123,7 @@ struct ChunkStreamGroup::State {
     const pid_t owner;
     door::Placing placing;
     std::optional<PlaceCallback> callback{};
-    std::shared_ptr<runtime::UserChunks> ring;
+    std::shared_ptr<door::KeptChunks> ring;
     ChunkConfig chunks;
     std::shared_ptr<door::SharedChunks> shared = std::make_shared<door::SharedChunks>();
     std::mutex mutex;
@@ -133,19 +133,19 @@ struct ChunkStreamGroup::State {
 ChunkStreamGroup::ChunkStreamGroup(const Process& process, const Placement& placement, ChunkRing& ring,
                                    const ChunkConfig& chunks)
     : state_(std::make_unique<State>(process.session_, door::Placing(placement),
-                                     ChunkRing::State::of(ring.state_).chunks, chunks)) {}
+                                     ChunkRing::State::of(ring.state_).kept, chunks)) {}
 ChunkStreamGroup::ChunkStreamGroup(const Process& process, const PlaceCallback& callback, ChunkRing& ring,
                                    const ChunkConfig& chunks)
     : state_(std::make_unique<State>(process.session_, door::Placing(callback),
-                                     ChunkRing::State::of(ring.state_).chunks, chunks)) {
+                                     ChunkRing::State::of(ring.state_).kept, chunks)) {
     state_->callback = callback;
 }
 ChunkStreamGroup::ChunkStreamGroup(const Placement& placement, ChunkRing& ring, const ChunkConfig& chunks)
     : state_(std::make_unique<State>(nullptr, door::Placing(placement),
-                                     ChunkRing::State::of(ring.state_).chunks, chunks)) {}
+                                     ChunkRing::State::of(ring.state_).kept, chunks)) {}
 ChunkStreamGroup::ChunkStreamGroup(const PlaceCallback& callback, ChunkRing& ring, const ChunkConfig& chunks)
-    : state_(std::make_unique<State>(nullptr, door::Placing(callback),
-                                     ChunkRing::State::of(ring.state_).chunks, chunks)) {
+    : state_(std::make_unique<State>(nullptr, door::Placing(callback), ChunkRing::State::of(ring.state_).kept,
+                                     chunks)) {
     state_->callback = callback;
 }
 ChunkStreamGroup::ChunkStreamGroup(ChunkStreamGroup&&) noexcept = default;

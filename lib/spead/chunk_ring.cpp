@@ -90,6 +90,21 @@ void ChunkPtr::reset() noexcept {
     }
 }
 
+ChunkRing::State::State(std::size_t count, std::shared_ptr<door::Session> of)
+    : session(std::move(of)), kept(std::make_shared<door::KeptChunks>()) {
+    kept->chunks = std::make_shared<runtime::UserChunks>(count);
+    chunks = kept->chunks;
+}
+
+void ChunkRing::State::keep(const Memory& memory, std::span<const std::byte> data) {
+    const std::span<const std::byte> all = memory.bytes();
+    if (data.data() < all.data() || data.data() + data.size() > all.data() + all.size())
+        throw_usage(kInRing, "`data` of a chunk does not lie in the memory of {} bytes; give a part of it",
+                    all.size());
+    const std::lock_guard lock(kept->mutex);
+    kept->memory.push_back(memory);
+}
+
 ChunkRing::State& ChunkRing::State::of(const std::unique_ptr<State>& state) {
     if (!state)
         throw_usage(kInRing, "it was moved to another variable; use that one");
@@ -97,11 +112,9 @@ ChunkRing::State& ChunkRing::State::of(const std::unique_ptr<State>& state) {
     return *state;
 }
 
-ChunkRing::ChunkRing(std::size_t chunks)
-    : state_(std::make_unique<State>(State{nullptr, std::make_shared<runtime::UserChunks>(chunks)})) {}
+ChunkRing::ChunkRing(std::size_t chunks) : state_(std::make_unique<State>(chunks)) {}
 ChunkRing::ChunkRing(const Process& process, std::size_t chunks)
-    : state_(
-          std::make_unique<State>(State{process.session_, std::make_shared<runtime::UserChunks>(chunks)})) {}
+    : state_(std::make_unique<State>(chunks, process.session_)) {}
 ChunkRing::ChunkRing(ChunkRing&&) noexcept = default;
 ChunkRing& ChunkRing::operator=(ChunkRing&&) noexcept = default;
 ChunkRing::~ChunkRing() = default;
@@ -124,6 +137,18 @@ void ChunkRing::add(const ChunkSizes& sizes, std::span<std::byte> data, std::spa
     State::of(state_).chunks->add(runtime::ChunkShape(door::place_sizes(sizes)), data, present, extra, user);
 }
 
+void ChunkRing::add(const Placement& placement, const Memory& memory, std::span<std::byte> data,
+                    std::span<std::uint8_t> present, std::span<std::byte> extra, void* user) {
+    State::of(state_).keep(memory, data);
+    add(placement, data, present, extra, user);
+}
+
+void ChunkRing::add(const ChunkSizes& sizes, const Memory& memory, std::span<std::byte> data,
+                    std::span<std::uint8_t> present, std::span<std::byte> extra, void* user) {
+    State::of(state_).keep(memory, data);
+    add(sizes, data, present, extra, user);
+}
+
 ChunkPtr ChunkRing::get() {
     return get_for(std::chrono::nanoseconds::max());
 }
@@ -132,6 +157,7 @@ ChunkPtr ChunkRing::get_for(std::chrono::nanoseconds patience) {
     const State& s = State::of(state_);
     // Memory for the handle comes first: a taken chunk must not be lost for want of it.
     auto loan = std::make_unique<door::ChunkLoan>();
+    loan->kept = s.kept;
     loan->chunks = s.chunks;
     std::optional<runtime::UserChunks::Loan> taken;
     for (;;) {
@@ -155,6 +181,7 @@ ChunkPtr ChunkRing::try_get() {
     std::optional<runtime::UserChunks::Loan> taken = s.chunks->try_take();
     if (!taken)
         return {};
+    loan->kept = s.kept;
     loan->chunks = s.chunks;
     loan->loan = std::move(*taken);
     return ChunkPtr(std::move(loan));

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include "runtime/user_chunks.hpp"
 #include "spead/chunk.hpp"
@@ -10,12 +12,30 @@
 /// Holds the inner parts of ChunkRing and ChunkPtr. Not installed.
 namespace spead {
 
-struct ChunkRing::State {
-    std::shared_ptr<door::Session> session;  ///< null: the ring was made without one
+namespace door {
+
+/// Holds chunks, and the user's memory that they lie in. The ring, its streams and its handles have this. The
+/// session's thread has the chunks alone: it could not unregister memory.
+struct KeptChunks {
+    std::mutex mutex;
+    std::vector<Memory> memory;  ///< guarded
     std::shared_ptr<runtime::UserChunks> chunks;
+};
+
+}  // namespace door
+
+struct ChunkRing::State {
+    explicit State(std::size_t count, std::shared_ptr<door::Session> of = nullptr);
+
+    std::shared_ptr<door::Session> session;  ///< null: the ring was made without one
+    std::shared_ptr<door::KeptChunks> kept;
+    std::shared_ptr<runtime::UserChunks> chunks;  ///< those of `kept`
 
     /// Returns whether the session has ended before any stream began, so that none will.
     bool is_forsaken() const { return session && !chunks->begun() && !session->running(); }
+
+    /// Keeps the memory. Throws UsageError unless `data` lies in it.
+    void keep(const Memory& memory, std::span<const std::byte> data);
 
     /// Throws UsageError for a ring that was moved from, and Error in a child of fork(2).
     static State& of(const std::unique_ptr<State>& state);
@@ -25,6 +45,7 @@ namespace door {
 
 /// Holds a chunk for a user, with all objects that its memory needs.
 struct ChunkLoan {
+    std::shared_ptr<KeptChunks> kept;
     std::shared_ptr<runtime::UserChunks> chunks;
     runtime::UserChunks::Loan loan;
 };

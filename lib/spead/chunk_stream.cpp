@@ -135,39 +135,41 @@ door::Placing::Placing(const PlaceCallback& c)
     : stats(stats_for(c)), make_callback(place_maker(c, stats)), shape(checked(make_callback())) {}
 
 ChunkStream::State::State(std::shared_ptr<door::Session> s, const RecvConfig& config,
-                          const door::Placing& placing, const std::shared_ptr<runtime::UserChunks>& ring,
+                          const door::Placing& placing, std::shared_ptr<door::KeptChunks> ring,
                           const ChunkConfig& chunks, std::shared_ptr<door::SharedChunks> of_group)
-    : session(std::move(s)),
+    : kept(std::move(ring)),
+      session(std::move(s)),
       shared(std::move(of_group)),
       totals(shared ? shared->totals : std::make_shared<runtime::UserChunks::Totals>()),
       callback_stats(placing.stats) {
     const std::string about = door::where_of("receive", config.name);
-    door::about(about, [&] { ring->check(placing.shape, chunks.window, chunks.back_fill); });
+    door::about(about, [&] { kept->chunks->check(placing.shape, chunks.window, chunks.back_fill); });
     door::StreamHooks hooks;
-    hooks.chunks = {ring, chunks.stream, totals, placing.make_callback, shared ? shared->group : nullptr,
-                    open};
+    hooks.chunks = {
+        kept->chunks, chunks.stream, totals, placing.make_callback, shared ? shared->group : nullptr, open};
     if (config.packet_filter)
         hooks.make_filter = [make = config.packet_filter](const runtime::ReceivePlan& r) {
             return door::make_user_filter(r.name, make);
         };
-    name = session->add(plan_of(config, placing, ring->ring().chunks(), chunks), config.interface,
+    name = session->add(plan_of(config, placing, kept->chunks->ring().chunks(), chunks), config.interface,
                         std::move(hooks));
 }
 
 ChunkStream::State::State(const RecvConfig& config, const Reader& reader, const door::Placing& placing,
-                          const std::shared_ptr<runtime::UserChunks>& ring, const ChunkConfig& chunks,
+                          std::shared_ptr<door::KeptChunks> ring, const ChunkConfig& chunks,
                           std::shared_ptr<door::SharedChunks> of_group)
-    : shared(std::move(of_group)),
+    : kept(std::move(ring)),
+      shared(std::move(of_group)),
       totals(shared ? shared->totals : std::make_shared<runtime::UserChunks::Totals>()),
       callback_stats(placing.stats) {
     const RecvConfig whole = door::complete_local(config, reader);
     door::about(door::where_of("receive", whole.name),
-                [&] { ring->check(placing.shape, chunks.window, chunks.back_fill); });
-    const runtime::ReceivePlan plan = plan_of(whole, placing, ring->ring().chunks(), chunks);
+                [&] { kept->chunks->check(placing.shape, chunks.window, chunks.back_fill); });
+    const runtime::ReceivePlan plan = plan_of(whole, placing, kept->chunks->ring().chunks(), chunks);
     name = plan.name;
     door::LocalReceiver::Parts parts = door::local_parts(plan, whole, reader);
-    parts.chunks = {ring, chunks.stream, totals, placing.make_callback, shared ? shared->group : nullptr,
-                    open};
+    parts.chunks = {
+        kept->chunks, chunks.stream, totals, placing.make_callback, shared ? shared->group : nullptr, open};
     parts.of_group = shared ? shared->mutex : nullptr;
     local = std::make_shared<door::LocalReceiver>(plan, std::move(parts));
 }
@@ -180,11 +182,11 @@ ChunkStream::State::~State() {
 std::unique_ptr<ChunkStream::State> ChunkStream::State::make(const std::shared_ptr<door::Session>& session,
                                                              const RecvConfig& config,
                                                              const door::Placing& placing,
-                                                             const std::shared_ptr<runtime::UserChunks>& ring,
+                                                             std::shared_ptr<door::KeptChunks> ring,
                                                              const ChunkConfig& chunks) {
     if (config.backend == Backend::kernel)
-        return std::make_unique<State>(config, Reader::sockets(), placing, ring, chunks);
-    return std::make_unique<State>(session, config, placing, ring, chunks);
+        return std::make_unique<State>(config, Reader::sockets(), placing, std::move(ring), chunks);
+    return std::make_unique<State>(session, config, placing, std::move(ring), chunks);
 }
 
 ChunkStream::State& ChunkStream::State::of(const std::unique_ptr<State>& state) {
@@ -197,11 +199,11 @@ ChunkStream::State& ChunkStream::State::of(const std::unique_ptr<State>& state) 
 ChunkStream::ChunkStream(const Process& process, const RecvConfig& config, const Placement& placement,
                          ChunkRing& ring, const ChunkConfig& chunks)
     : state_(State::make(process.session_, config, door::Placing(placement),
-                         ChunkRing::State::of(ring.state_).chunks, chunks)) {}
+                         ChunkRing::State::of(ring.state_).kept, chunks)) {}
 ChunkStream::ChunkStream(const Process& process, const RecvConfig& config, const PlaceCallback& callback,
                          ChunkRing& ring, const ChunkConfig& chunks)
     : state_(State::make(process.session_, config, door::Placing(callback),
-                         ChunkRing::State::of(ring.state_).chunks, chunks)) {}
+                         ChunkRing::State::of(ring.state_).kept, chunks)) {}
 ChunkStream::ChunkStream(const RecvConfig& config, const Placement& placement, ChunkRing& ring,
                          const ChunkConfig& chunks)
     : ChunkStream(door::need_kernel_backend(config), Reader::sockets(), placement, ring, chunks) {}
@@ -211,11 +213,11 @@ ChunkStream::ChunkStream(const RecvConfig& config, const PlaceCallback& callback
 ChunkStream::ChunkStream(const RecvConfig& config, const Reader& reader, const Placement& placement,
                          ChunkRing& ring, const ChunkConfig& chunks)
     : state_(std::make_unique<State>(config, reader, door::Placing(placement),
-                                     ChunkRing::State::of(ring.state_).chunks, chunks)) {}
+                                     ChunkRing::State::of(ring.state_).kept, chunks)) {}
 ChunkStream::ChunkStream(const RecvConfig& config, const Reader& reader, const PlaceCallback& callback,
                          ChunkRing& ring, const ChunkConfig& chunks)
     : state_(std::make_unique<State>(config, reader, door::Placing(callback),
-                                     ChunkRing::State::of(ring.state_).chunks, chunks)) {}
+                                     ChunkRing::State::of(ring.state_).kept, chunks)) {}
 ChunkStream::ChunkStream(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
 ChunkStream::ChunkStream(ChunkStream&&) noexcept = default;
 ChunkStream& ChunkStream::operator=(ChunkStream&&) noexcept = default;

@@ -58,17 +58,16 @@ struct SharedChunks {
 struct ChunkStream::State {
     /// Takes what the stream shares with others of its group; null: it is alone.
     State(std::shared_ptr<door::Session> s, const RecvConfig& config, const door::Placing& placing,
-          const std::shared_ptr<runtime::UserChunks>& ring, const ChunkConfig& chunks,
+          std::shared_ptr<door::KeptChunks> ring, const ChunkConfig& chunks,
           std::shared_ptr<door::SharedChunks> of_group = {});
     /// Receives without a session.
     State(const RecvConfig& config, const Reader& reader, const door::Placing& placing,
-          const std::shared_ptr<runtime::UserChunks>& ring, const ChunkConfig& chunks,
+          std::shared_ptr<door::KeptChunks> ring, const ChunkConfig& chunks,
           std::shared_ptr<door::SharedChunks> of_group = {});
     /// Makes the state of a stream that has a process: of a session, unless the kernel receives.
     static std::unique_ptr<State> make(const std::shared_ptr<door::Session>& session,
                                        const RecvConfig& config, const door::Placing& placing,
-                                       const std::shared_ptr<runtime::UserChunks>& ring,
-                                       const ChunkConfig& chunks);
+                                       std::shared_ptr<door::KeptChunks> ring, const ChunkConfig& chunks);
     ~State();
     State(const State&) = delete;
     State& operator=(const State&) = delete;
@@ -80,6 +79,7 @@ struct ChunkStream::State {
         session->change(name, [yes](runtime::ReceivePlan& r) { r.enabled = yes; });
     }
 
+    std::shared_ptr<door::KeptChunks> kept;      ///< until nothing writes to their memory
     std::shared_ptr<door::Session> session;      ///< null: it has none, and `local` receives
     std::shared_ptr<door::SharedChunks> shared;  ///< null: the stream is alone
     std::shared_ptr<runtime::UserChunks::Totals> totals;

@@ -2,7 +2,10 @@
 #include "spead/chunk.hpp"
 
 #include <array>
+#include <cstdlib>
 #include <gmock/gmock.h>
+#include <memory>
+#include <optional>
 #include <poll.h>
 #include <set>
 #include <thread>
@@ -113,6 +116,55 @@ TEST(ChunkStream, FillsTheUsersBuffersOnSeveralLcores) {
     }
     EXPECT_EQ(users.size(), kChunks);
     std::thread([chunks = std::move(held)]() mutable { chunks.clear(); }).join();
+}
+
+TEST(ChunkStream, KeepsTheMemoryThatItsChunksLieIn) {
+    const Process process(config());
+    const Placement p = placement();
+    const std::size_t each = p.bytes() + p.present_bytes() + p.extra_bytes();
+    constexpr std::size_t kBytes = std::size_t{1} << 20;
+    constexpr std::size_t kPage = 4096;
+    ASSERT_LE(4 * each, kBytes);
+    struct Free {
+        void operator()(void* p) const noexcept { std::free(p); }
+    };
+    const std::unique_ptr<std::byte, Free> buffer(static_cast<std::byte*>(std::aligned_alloc(kPage, kBytes)));
+    const auto again = [&] { return Memory(process, buffer.get(), kBytes); };
+    ChunkPtr kept;
+    std::optional<ChunkStream> stream;
+    {
+        ChunkRing ring(process, 4);
+        {
+            const Memory memory = again();
+            std::vector<std::byte> elsewhere(p.bytes());
+            for (std::size_t i = 0; i < 4; i++) {
+                const std::span<std::byte> all = memory.bytes().subspan(i * each, each);
+                const std::span<std::uint8_t> present(reinterpret_cast<std::uint8_t*>(all.data() + p.bytes()),
+                                                      p.present_bytes());
+                expect_usage_error(
+                    [&] { ring.add(p, memory, elsewhere, present, all.last(p.extra_bytes())); },
+                    {"does not lie in the memory"});
+                ring.add(p, memory, all.first(p.bytes()), present, all.last(p.extra_bytes()));
+            }
+        }
+        stream.emplace(process, chunk_config(), p, ring, ChunkConfig{.window = 2});
+        ChunkSender sender(process);
+        for (std::uint64_t i = 0; i < 8; i++) {
+            sender.send_chunks(i, 1);
+            if (i < 2)
+                continue;
+            kept = ring.get();
+            ASSERT_TRUE(kept);
+            expect_right(*kept);
+        }
+        expect_passing_error(again, {"overlaps", "registered already"});
+    }
+    expect_passing_error(again, {"overlaps", "registered already"});
+    stream.reset();
+    expect_passing_error(again, {"overlaps", "registered already"});
+    expect_right(*kept);
+    kept.reset();
+    EXPECT_EQ(again().bytes().size(), kBytes) << "nothing keeps it any more";
 }
 
 TEST(ChunkStream, CountsPacketsWhenTheUserKeepsAllChunks) {

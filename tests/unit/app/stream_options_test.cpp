@@ -57,6 +57,7 @@ TEST(Recv, EachOptionArrivesAtItsPlaceAndNowhereElse) {
     expect_recv("--heap-timeout off", [](Plan&, Receive&) {});
     expect_recv("--history 0", [](Plan&, Receive& r) { r.history = 0; });
     expect_recv("--history-time 5s", [](Plan&, Receive& r) { r.history_time = 5; });
+    expect_recv("--copy streaming", [](Plan&, Receive& r) { r.copy = memory::CopySetting::streaming; });
     expect_recv("--in-order", [](Plan&, Receive& r) { r.in_order = true; });
     expect_recv("--filter control", [](Plan&, Receive& r) { r.filter = "control"; });
     expect_recv("--stop-on-stop-item", [](Plan&, Receive& r) { r.stop_on_stop_item = true; });

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "config/keys.hpp"
 #include "tests/unit/app/parsed.hpp"
 
 namespace spead::app {
@@ -38,6 +39,21 @@ TEST(Commands, EachIsInTheHelpAndHasOne) {
                         entry.arguments.empty() ? "" : " ", entry.arguments);
         EXPECT_NE(own.find(usage), std::string::npos) << own;
     }
+}
+
+TEST(Commands, EveryOptionOfAKeyIsThatOfACommand) {
+    std::string all;
+    for (const CommandEntry& entry : commands::table())
+        if (entry.name.find(' ') == entry.name.npos)  // benchmarks run no plan
+            all += parsed(std::string(entry.name) + " --help").text;
+    for (const config::Section& section : config::sections())
+        for (const config::Key& key : section.keys)
+            if (key.option.starts_with("--")) {
+                const std::string option(key.option);
+                EXPECT_TRUE(all.find(" " + option + " ") != all.npos ||
+                            all.find(" " + option + "\n") != all.npos)
+                    << key.name << " has the option " << option;
+            }
 }
 
 TEST(Commands, EveryOptionOfTheHelpStandsInALineOfBearableLength) {

@@ -31,7 +31,7 @@ class TestItems final : public HeapContents {
     void start_again(std::uint64_t) override {}
     std::uint32_t fill(send::OutgoingHeap& heap, std::span<std::byte> payload, std::uint64_t index,
                        std::uint64_t cnt) override;
-    std::uint32_t together() const override { return 1; }
+    std::uint32_t together(std::uint64_t) const override { return 1; }
 
   private:
     std::uint32_t items_;

@@ -113,7 +113,7 @@ void HeapGenerator::run_data() {
     const auto limit = static_cast<std::uint64_t>(plan_.heaps);
     std::vector<send::Submission> group;
     for (std::uint64_t i = 0; plan_.heaps < 0 || i < limit; i += group.size()) {
-        std::uint64_t together = contents_->together();
+        std::uint64_t together = contents_->together(i);
         if (plan_.heaps >= 0)
             together = std::min(together, limit - i);
         group.clear();

@@ -55,6 +55,11 @@ std::unique_ptr<send::OutgoingHeap> PatternHeaps::make(std::byte* payload, bool)
     return heap;
 }
 
+std::uint32_t PatternHeaps::together(std::uint64_t index) const {
+    const std::uint64_t step = order_.heaps_per_step();
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(together_, step - (first_ + index) % step));
+}
+
 std::uint32_t PatternHeaps::fill(send::OutgoingHeap& heap, std::span<std::byte> payload, std::uint64_t index,
                                  std::uint64_t) {
     const PatternHeap made = order_.heap(first_ + index);

@@ -52,7 +52,8 @@ class PatternHeaps final : public HeapContents {
     void start_again(std::uint64_t sent) override { first_ += sent; }
     std::uint32_t fill(send::OutgoingHeap& heap, std::span<std::byte> payload, std::uint64_t index,
                        std::uint64_t cnt) override;
-    std::uint32_t together() const override { return together_; }
+    /// Returns no more than are left of the time: those of the next wait for their turn.
+    std::uint32_t together(std::uint64_t index) const override;
 
   private:
     HeapPattern pattern_;

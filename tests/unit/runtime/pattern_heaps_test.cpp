@@ -129,11 +129,24 @@ TEST(PatternHeaps, GoOnInTimeAtTheNextStart) {
 
 TEST(PatternHeaps, HalfOfTheHeapsInFlightTravelTogether) {
     SendPlan plan = pattern_plan(HeapPattern::p3, "239.1.0.0+3:7148", 5);
-    EXPECT_EQ(PatternHeaps(plan).together(), 20U) << "one step of time";
+    EXPECT_EQ(PatternHeaps(plan).together(0), 20U) << "one step of time";
     plan.max_heaps = 11;
-    EXPECT_EQ(PatternHeaps(plan).together(), 5U);
+    EXPECT_EQ(PatternHeaps(plan).together(0), 5U);
     plan.max_heaps = 1;
-    EXPECT_EQ(PatternHeaps(plan).together(), 1U);
+    EXPECT_EQ(PatternHeaps(plan).together(0), 1U);
+}
+
+TEST(PatternHeaps, HeapsOfTwoTimesDoNotTravelTogether) {
+    SendPlan plan = pattern_plan(HeapPattern::p3, "239.1.0.0+3:7148", 5);
+    plan.max_heaps = 16;
+    PatternHeaps contents(plan);
+    EXPECT_EQ(contents.together(0), 8U);
+    EXPECT_EQ(contents.together(8), 8U);
+    EXPECT_EQ(contents.together(16), 4U) << "the rest of a step of 20";
+    EXPECT_EQ(contents.together(20), 8U);
+    contents.start_again(17);
+    EXPECT_EQ(contents.together(0), 3U) << "a later start begins within a step";
+    EXPECT_EQ(contents.together(3), 8U);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "base/heap_pattern.hpp"
 #include "base/tell.hpp"
 #include "config/names.hpp"
+#include "config/pattern_rules.hpp"
 #include "memory/copy.hpp"
 #include "observe/report_file.hpp"
 #include "port/sizes.hpp"
@@ -30,10 +31,7 @@ std::vector<ChunkPoint> chunk_points_of(const BenchOptions& o) {
     std::vector<ChunkPoint> points;
     for (const std::uint64_t set : o.working_sets)
         for (const std::string& name : split_list(o.patterns)) {
-            if (name == "p5")
-                throw_usage(
-                    "--pattern",
-                    "`p5` is not SPEAD, and has no items for a placement; give p1, p2, p3, p3b or p4");
+            config::refuse_beam(name, "--pattern");
             const HeapPattern pattern = config::choose(config::kHeapPatterns, name, "--pattern");
             if (pattern == HeapPattern::none)
                 throw_usage("--pattern", "`none` has no heaps; give p1, p2, p3, p3b or p4");

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "base/error.hpp"
 #include "base/heap_pattern.hpp"
 #include "config/names.hpp"
 #include "runtime/pattern_heaps.hpp"
@@ -75,6 +76,14 @@ std::optional<PatternFault> pattern_fault(const SendPlan& s) {
     if (auto fault = endpoints_fault(s, name))
         return fault;
     return repeat_fault(s);
+}
+
+void refuse_beam(std::string_view pattern, const std::string& where) {
+    if (pattern == "p5")
+        throw_usage(
+            where,
+            "`p5`, a beam, is not SPEAD: it has no items to send, and none for a placement; give p1, p2, "
+            "p3, p3b or p4");
 }
 
 }  // namespace spead::config

@@ -19,4 +19,7 @@ struct PatternFault {
 /// least one, and the values are in their ranges.
 std::optional<PatternFault> pattern_fault(const runtime::SendPlan& send);
 
+/// Refuses `p5`, a beam, with the reason. Throws UsageError for that name only.
+void refuse_beam(std::string_view pattern, const std::string& where);
+
 }  // namespace spead::config

@@ -4,6 +4,7 @@
 #include "config/key_field.hpp"
 #include "config/keys/tables.hpp"
 #include "config/limits.hpp"
+#include "config/pattern_rules.hpp"
 #include "port/impairments.hpp"
 #include "send/heap_layout.hpp"
 
@@ -17,6 +18,7 @@ using runtime::SendPlan;
 /// command line they change what the pattern has set.
 void set_pattern(Part part, const Value& value, const Where& where) {
     SendPlan& plan = *std::get<SendPlan*>(part);
+    refuse_beam(std::get<std::string>(value), where(""));
     field_detail::set<&SendPlan::pattern>(part, value, where);
     if (plan.pattern == HeapPattern::none)
         return;

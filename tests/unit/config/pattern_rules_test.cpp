@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "config/config.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/unit/config/plans.hpp"
 
 namespace spead::config {
@@ -110,6 +111,11 @@ TEST(PatternRules, APatternSetsTheSizesOfItsTelescope) {
     EXPECT_EQ(p4.max_heaps, 4U);
     EXPECT_EQ(parsed("pattern = \"p3b\"").max_heaps, 1360U);
     EXPECT_EQ(parsed("pattern = \"none\"").heap_size, SendPlan{}.heap_size);
+}
+
+TEST(PatternRules, ABeamIsRefusedWithTheReason) {
+    spead::test::expect_usage_error([] { parsed("pattern = \"p5\""); }, {"pattern", "`p5`", "not SPEAD"});
+    spead::test::expect_usage_error([] { parsed("pattern = \"p6\""); }, {"`p6` is not a choice"});
 }
 
 TEST(PatternRules, KeysBesideAPatternChangeItsSizesInAnyOrder) {

@@ -126,6 +126,8 @@ AssemblePasses::AssemblePasses(const AssemblePoint& point, LcoreCrew& crew)
     const std::size_t hold = point.reuse == Reuse::lifo ? 0 : (rotating - open) / point.streams;
     arena_ = memory::Arena((rotating + 4 * heap::Window::kMaxBatch + 2 * open) * block * 2, block * 4);
     heap_memory_ = rotating * block;
+    if (point.lend && point.heap == point.payload)
+        instead_ = memory::Mapping(heap_memory_);
     source_.queue = queue_.queue();
     source_.flows = recv::FlowCache(point.streams);
     for (std::uint32_t s = 0; s < point.streams; s++) {
@@ -292,6 +294,14 @@ double AssemblePasses::to_ns(std::uint64_t ticks) const {
            static_cast<double>(packets_);
 }
 
+/// Returns where a heap would lie that its packet is lent to: by turns, as heaps do.
+std::byte* AssemblePasses::next_instead() noexcept {
+    const std::uint64_t block = std::max<std::uint64_t>(std::bit_ceil(point_.heap), 256);
+    std::byte* const at = instead_.base() + instead_at_;
+    instead_at_ = (instead_at_ + block) % heap_memory_;
+    return at;
+}
+
 /// Records the heaps' addresses in a pass; a pass of the copy limit writes to the same.
 void AssemblePasses::record_addresses() {
     std::vector<std::unordered_map<std::uint64_t, const std::byte*>> bases(lanes_.size());
@@ -303,7 +313,8 @@ void AssemblePasses::record_addresses() {
     std::vector<CopyJob>& jobs = jobs_.emplace_back();
     for (rte_mbuf* const m : queue_.in_order()) {
         const PrebuiltPacket p(kWhere, *m);
-        auto* const base = const_cast<std::byte*>(bases[p.udp.dst_ip - kAssembleGroup].at(p.spead.heap_cnt));
+        const auto recorded = [&] { return bases[p.udp.dst_ip - kAssembleGroup].at(p.spead.heap_cnt); };
+        std::byte* const base = instead_.length() != 0 ? next_instead() : const_cast<std::byte*>(recorded());
         jobs.push_back({base + p.spead.payload_offset, p.payload.data(), p.spead.payload_length});
     }
 }

@@ -12,6 +12,7 @@
 #include "app/bench/prebuilt_queue.hpp"
 #include "memory/arena.hpp"
 #include "memory/copy.hpp"
+#include "memory/mapping.hpp"
 #include "process/stop_signals.hpp"
 #include "recv/rx_agent.hpp"
 
@@ -62,6 +63,7 @@ class AssemblePasses {
     std::uint64_t read_ticks() const;
     double to_ns(std::uint64_t ticks) const;
     void record_addresses();
+    std::byte* next_instead() noexcept;
     bool exact() const;
 
     AssemblePoint point_;
@@ -75,6 +77,9 @@ class AssemblePasses {
     recv::Source source_;
     recv::RxAgent agent_;
     std::vector<std::vector<CopyJob>> jobs_;  ///< by recorded pass
+    /// Stands for the memory of heaps that were lent in one piece and have none: the limit copies there.
+    memory::Mapping instead_;
+    std::uint64_t instead_at_ = 0;
     std::uint64_t copy_passes_ = 0;
     std::uint64_t now_offset_ = 0;  ///< ticks that housekeeping was told of, and that did not pass
     std::uint64_t passes_ = 0;

@@ -219,6 +219,55 @@ TEST(PlacerModel, AgreesAboutChannelisedVoltages) {
     }
 }
 
+/// Computes the place of a heap of channels whose receiver drops remainders: a chunk is one time.
+struct BaselineModel {
+    std::int64_t step, channels_per_heap, ranges, heap_bytes;
+
+    Expected place(const Tuples::Items& items, std::uint64_t length) const {
+        Expected e;
+        if (items[0] < 0 || items[1] < 0)
+            e.outcome = PacketOutcome::no_item;
+        else if (length != static_cast<std::uint64_t>(heap_bytes))
+            e.outcome = PacketOutcome::bad_length;
+        else if (items[1] / channels_per_heap >= ranges)
+            e.outcome = PacketOutcome::out_of_range;
+        e.chunk = static_cast<std::uint64_t>(items[0] / step);
+        e.heap = static_cast<std::uint64_t>(items[1] / channels_per_heap);
+        e.offset = e.heap * static_cast<std::uint64_t>(heap_bytes);
+        return e;
+    }
+};
+
+TEST(PlacerModel, AgreesAboutBaselineCorrelations) {
+    const struct {
+        BaselineModel model;
+        const char* text;
+    } cases[] = {
+        {{855638016, 512, 64, 4096},
+         "heap 4096; time: item 0x1600 // 855638016 [1]; axis chan: item 0x1601 // 512 [64]"},
+        {{5000, 3, 100, 72}, "heap 72; time: item 0x1600 // 5000 [1]; axis chan: item 0x1601 // 3 [100]"},
+    };
+    for (const auto& c : cases) {
+        Placer placer(Placement::parse(c.text));
+        Tuples tuples(5, static_cast<std::uint64_t>(c.model.heap_bytes));
+        Seen seen;
+        const auto step = static_cast<std::uint64_t>(c.model.step);
+        const auto width = static_cast<std::uint64_t>(c.model.channels_per_heap);
+        for (int i = 0; i < kTuples; i++) {
+            const auto items =
+                tuples.make({tuples.value(step, (1ULL << 48) / step),
+                             tuples.value(width, static_cast<std::uint64_t>(c.model.ranges)), 0, 0},
+                            2);
+            compare(placer, tuples, c.model.place(items, tuples.heap_length()), seen);
+            if (testing::Test::HasFatalFailure())
+                FAIL() << c.text << ", tuple " << i;
+        }
+        EXPECT_GT(seen[PacketOutcome::placed], kTuples / 4);
+        EXPECT_GT(seen[PacketOutcome::out_of_range], 1000);
+        EXPECT_EQ(seen[PacketOutcome::bad_step], 0) << "remainders are dropped";
+    }
+}
+
 /// Computes the place of a beam's heap: polarisation (of the stream), time, channels. A third item must be
 /// there, and is not used.
 struct BeamModel {

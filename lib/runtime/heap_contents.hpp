@@ -34,7 +34,8 @@ class HeapContents {
     /// and returns the index of its endpoint. `cnt` is its heap count.
     virtual std::uint32_t fill(send::OutgoingHeap& heap, std::span<std::byte> payload, std::uint64_t index,
                                std::uint64_t cnt) = 0;
-    /// Returns how many heaps are sent together, a packet of each in turn, from heap `index` of this start on.
+    /// Returns how many heaps are sent together, a packet of each in turn, from heap `index` of this start
+    /// on.
     virtual std::uint32_t together(std::uint64_t index) const = 0;
 };
 

@@ -74,12 +74,12 @@ struct PlaceCallback {
     PlaceFunction place = nullptr;
     PlaceOneFunction place_one = nullptr;
     PlaceOneUserFunction place_one_with_user = nullptr;
-    void* user = nullptr;                ///< for `place` and `place_one_with_user`; of all lcores
+    void* user = nullptr;  ///< for `place` and `place_one_with_user`; of all lcores
     /// Lists the ids of up to 64 items. 1 to 4 are the heap count, the heap length, and the offset and length
     /// of the first packet's payload.
     std::vector<std::uint64_t> items{};
-    ChunkSizes chunk{};                  ///< as those of the ring
-    std::uint64_t most_extra = 0;        ///< bytes of extra values that a heap has at most, up to 4096
+    ChunkSizes chunk{};            ///< as those of the ring
+    std::uint64_t most_extra = 0;  ///< bytes of extra values that a heap has at most, up to 4096
     /// Holds the counters of PlaceData::batch_stats. Each lcore has its own; ChunkStream::callback_stats()
     /// joins them.
     std::vector<StatKind> stats{};

@@ -314,8 +314,15 @@ void Findings::stream(const StreamSnapshot& s) {
     nothing_came(s);
 }
 
-/// Finds why packets were lost before an lcore fetched them.
+/// Finds why packets were lost before an lcore fetched them. Nobody misses those of a port without a stream.
 void Findings::missed(const PortSnapshot& p) {
+    if (std::none_of(snapshot_.streams.begin(), snapshot_.streams.end(),
+                     [&p](const StreamSnapshot& s) { return s.port.empty() || s.port == p.name; }))
+        return;
+    // The kernel counts them with the others.
+    const std::string_view or_wrong =
+        p.driver == "net_kernel" ? "; or senders' UDP checksums are wrong (compare UdpInCsumErrors of nstat)"
+                                 : "";
     MissedWhile why = p.missed_while;
     explain_missed(why, p.nic.missed - std::min(p.nic.missed, why.explained()), p, snapshot_.lcores,
                    snapshot_.ticks_per_second);
@@ -323,23 +330,28 @@ void Findings::missed(const PortSnapshot& p) {
         fmt::format("were lost before they could be fetched: lcore {} did not keep up (busy {} of the time, "
                     "{} of its bursts were full)",
                     why.busy_lcore, percent(why.most_busy), percent(why.most_full)),
-        "use more --lcores, a CPU of its own, or a sink that needs less; a larger --buffer-size helps with "
-        "bursts only");
+        fmt::format(
+            "use more --lcores, a CPU of its own, or a sink that needs less; a larger --buffer-size helps "
+            "with bursts only{}",
+            or_wrong));
     add(Cause::lcore_interrupted, Stage::lcore, p.name, why.interrupted, "packets",
         fmt::format("were lost before they could be fetched: lcore {} was off its CPU for up to {}",
                     why.interrupted_lcore, duration_text(why.longest_s)),
-        why.longest_s >= kStopped
-            ? "was the program stopped (SIGSTOP, a debugger), or the machine suspended? If not, give the "
-              "lcore a CPU of its own (isolcpus, no other work there)"
-            : "give it a CPU of its own (isolcpus, no other work there), use --poll busy, or raise "
-              "--buffer-size");
+        fmt::format(
+            "{}{}",
+            why.longest_s >= kStopped
+                ? "was the program stopped (SIGSTOP, a debugger), or the machine suspended? If not, give "
+                  "the lcore a CPU of its own (isolcpus, no other work there)"
+                : "give it a CPU of its own (isolcpus, no other work there), use --poll busy, or raise "
+                  "--buffer-size",
+            or_wrong));
     add(Cause::receive_ring_short, Stage::port, p.name, why.idle, "packets",
         p.rx_descriptors == 0
             ? std::string("were lost before they could be fetched, although the lcore had time")
             : fmt::format("were lost before they could be fetched, although the lcore had time: more came at "
                           "once than the {} packets that the port can queue",
                           p.rx_descriptors),
-        "raise --buffer-size, use --poll busy, or send in smaller bursts");
+        fmt::format("raise --buffer-size, use --poll busy, or send in smaller bursts{}", or_wrong));
 }
 
 /// Finds other traffic. It is normal on a port, so it is reported only if a stream gets nothing, or hardly

@@ -30,11 +30,31 @@ TEST(Diagnosis, LossesHereExplainAsManyIncompleteHeapsAsPackets) {
     PortSnapshot& other = s.ports.emplace_back();
     other.name = "p1";
     other.nic.missed = 1000;
+    StreamSnapshot& of_other = s.streams.emplace_back(clean().streams[0]);
+    of_other.name = "s1";
+    of_other.port = "p1";
     const std::vector<Finding> found = diagnose(s);
     ASSERT_EQ(found.size(), 3U);
     EXPECT_EQ(found[0].cause, Cause::network_loss);
     EXPECT_EQ(found[0].count, 7U);
     EXPECT_NE(found[0].sentence().find("beyond what was lost or refused here"), std::string::npos);
+}
+
+TEST(Diagnosis, NobodyMissesThePacketsOfAPortThatOnlySends) {
+    Snapshot s = clean();
+    s.ports.emplace_back(s.ports[0]).name = "p1";
+    s.ports[1].nic.missed = 77;
+    EXPECT_TRUE(diagnose(s).empty());
+}
+
+TEST(Diagnosis, SocketsMissWrongChecksumsToo) {
+    Snapshot s = clean();
+    s.ports[0].nic.missed = 77;
+    s.ports[0].driver = "net_kernel";
+    ASSERT_EQ(diagnose(s).size(), 1U);
+    EXPECT_NE(diagnose(s)[0].sentence().find("UdpInCsumErrors"), std::string::npos);
+    s.ports[0].driver = "net_af_packet";
+    EXPECT_EQ(diagnose(s)[0].sentence().find("UdpInCsumErrors"), std::string::npos);
 }
 
 TEST(Diagnosis, AStreamThatIsStoppedOrOfAnotherPortIsNotWaitedFor) {

@@ -80,7 +80,7 @@ class ChunkFindings {
 
     std::vector<Finding> all() {
         for (const Refusal& r : kRefusals)
-            add(Cause::misplaced, Stage::packet, packets_of(s_, r.outcome), "packets", r.what, r.fix);
+            add(Cause::misplaced, Stage::packet, packets_of(s_, r.outcome), "packets", r.what, fix_of(r));
         callback_slow();
         cut_otherwise();
         max_live();
@@ -104,6 +104,16 @@ class ChunkFindings {
              std::string fix) {
         if (count != 0)
             all_.push_back({cause, stage, s_.name, count, unit, std::move(what), std::move(fix)});
+    }
+
+    std::string fix_of(const Refusal& r) const {
+        // The second packet of the first heap tells that only first ones have the items.
+        if (r.outcome == PacketOutcome::no_item && tracked_)
+            return fmt::format(
+                "if they came at the start, set `way` to \"tracked\", so that the stream need "
+                "not begin the direct way; otherwise {}",
+                r.fix);
+        return r.fix;
     }
 
     void callback_slow() {

@@ -41,11 +41,14 @@ void check_planned(const port::Machine& machine, const runtime::Layout& layout, 
     findings.push_back(
         {Verdict::ok,
          "memory",
-         fmt::format("{} for heaps, {} for windows and queues, {} of payload to send, {} for EAL",
-                     human_size(layout.heap_bytes), human_size(layout.bookkeeping_bytes),
-                     human_size(layout.send_bytes), human_size(layout.eal_bytes)),
+         fmt::format(
+             "{} for heaps, {} for chunks, {} for windows and queues, {} of payload to send, {} for EAL",
+             human_size(layout.heap_bytes), human_size(layout.chunk_bytes),
+             human_size(layout.bookkeeping_bytes), human_size(layout.send_bytes),
+             human_size(layout.eal_bytes)),
          {}});
     findings.push_back(check_huge_pages(machine, layout.eal_memory, card));
+    append(findings, check_chunks(machine, layout, plan));
     if (card)
         findings.push_back(check_memlock(machine, layout.eal_bytes + layout.heap_bytes + layout.send_bytes));
     if (layout.shares_cpus)

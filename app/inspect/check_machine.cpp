@@ -42,6 +42,40 @@ Finding check_memlock(const port::Machine& machine, std::size_t bytes) {
     return {Verdict::fail, "locked memory", text, "ulimit -l unlimited"};
 }
 
+Findings check_chunks(const port::Machine& machine, const runtime::Layout& layout,
+                      const runtime::Plan& plan) {
+    std::size_t huge = 0;
+    std::size_t pinned = 0;
+    for (const runtime::ReceivePlan& r : plan.receives) {
+        if (!r.enabled || !r.chunk || r.chunk->memory == runtime::ChunkMemory::host)
+            continue;
+        const std::size_t bytes = runtime::chunk_bytes(r).payload;
+        (r.chunk->memory == runtime::ChunkMemory::huge ? huge : pinned) += bytes;
+    }
+    const runtime::HugeMemory have = runtime::huge_memory(machine);
+    // EAL takes its own first, or none if they do not suffice.
+    const bool eal_has_some = !runtime::huge_shortage(have, layout.eal_memory);
+    const auto shortage_for = [&](std::size_t bytes) {
+        runtime::EalMemory need = eal_has_some ? layout.eal_memory : runtime::EalMemory{};
+        need[-1] += bytes;
+        return runtime::huge_shortage(have, need);
+    };
+    Findings findings;
+    if (huge != 0)
+        if (const auto shortage = shortage_for(huge))
+            findings.push_back({Verdict::fail, "chunks",
+                                fmt::format("{}, with {} for chunks of `memory = \"huge\"`", shortage->reason,
+                                            human_size(huge)),
+                                shortage->command});
+    // Huge pages need no limit.
+    if (const std::uint64_t lockable = machine.lockable(); pinned > lockable && shortage_for(huge + pinned))
+        findings.push_back({Verdict::fail, "chunks",
+                            fmt::format("{} of pinned chunks, and RLIMIT_MEMLOCK is {}", human_size(pinned),
+                                        human_size(lockable)),
+                            "ulimit -l unlimited"});
+    return findings;
+}
+
 Finding check_capabilities(const port::Machine& machine) {
     static constexpr std::array<std::pair<int, std::string_view>, 5> kUsed{{{CAP_NET_RAW, "CAP_NET_RAW"},
                                                                             {CAP_NET_ADMIN, "CAP_NET_ADMIN"},

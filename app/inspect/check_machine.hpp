@@ -17,6 +17,9 @@ Finding check_huge_pages(const port::Machine& machine, const runtime::EalMemory&
 /// Checks locked memory; `bytes` is the memory that cards reach.
 Finding check_memlock(const port::Machine& machine, std::size_t bytes);
 
+/// Checks whether the chunks of all streams get the memory that `memory` of [receive.chunk] names.
+Findings check_chunks(const port::Machine& machine, const runtime::Layout& layout, const runtime::Plan& plan);
+
 /// Checks which of the capabilities that ports use this process has.
 Finding check_capabilities(const port::Machine& machine);
 

@@ -34,6 +34,42 @@ TEST(CheckMachine, LockedMemory) {
     expect(check_memlock(machine.view(), 65536), Verdict::ok, "limit 64 KiB");
 }
 
+TEST(CheckMachine, MemoryOfChunks) {
+    spead::test::FakeMachine machine;
+    runtime::Layout layout;
+    layout.eal_memory = {{0, std::size_t{5} << 20}};
+    runtime::Plan plan;
+    runtime::ChunkPlan& chunk = plan.receives.emplace_back().chunk.emplace();
+    chunk.placement = "heap 4096; time: item 0x1600 / 4096 [1024]";  // 4 MiB
+    chunk.chunks = 4;
+    EXPECT_TRUE(check_chunks(machine.view(), layout, plan).empty()) << "any memory will do";
+
+    chunk.memory = runtime::ChunkMemory::huge;
+    const Findings none = check_chunks(machine.view(), layout, plan);
+    ASSERT_EQ(none.size(), 1U);
+    expect(none[0], Verdict::fail, "with 16 MiB for chunks", "vm.nr_hugepages=8");
+    machine.huge_pages(0, 2048, 10, 10);
+    const Findings few = check_chunks(machine.view(), layout, plan);
+    ASSERT_EQ(few.size(), 1U) << "three of the ten pages are EAL's";
+    expect(few[0], Verdict::fail, "21 MiB of huge pages are needed", "vm.nr_hugepages=11");
+    machine.huge_pages(0, 2048, 11, 11);
+    EXPECT_TRUE(check_chunks(machine.view(), layout, plan).empty());
+    machine.huge_pages(0, 2048, 2, 2);
+    EXPECT_EQ(check_chunks(machine.view(), layout, plan).size(), 1U) << "EAL takes none of two";
+
+    chunk.memory = runtime::ChunkMemory::pinned;
+    EXPECT_TRUE(check_chunks(machine.view(), layout, plan).empty()) << "no limit";
+    machine.lockable = std::size_t{8} << 20;
+    const Findings limited = check_chunks(machine.view(), layout, plan);
+    ASSERT_EQ(limited.size(), 1U);
+    expect(limited[0], Verdict::fail, "16 MiB of pinned chunks, and RLIMIT_MEMLOCK is 8 MiB", "ulimit -l");
+    machine.huge_pages(0, 2048, 11, 11);
+    EXPECT_TRUE(check_chunks(machine.view(), layout, plan).empty()) << "huge pages need no limit";
+    plan.receives[0].enabled = false;
+    machine.huge_pages(0, 2048, 0, 0);
+    EXPECT_TRUE(check_chunks(machine.view(), layout, plan).empty());
+}
+
 TEST(CheckMachine, Capabilities) {
     spead::test::FakeMachine machine;
     expect(check_capabilities(machine.view()), Verdict::ok, "CAP_NET_RAW");

@@ -90,6 +90,11 @@ port::PreparedDevice Kernel::plan(const port::PortRequest& request) const {
                                 port::data_room_of(port::frame_of(request.max_rx_packet + 1)), kPoolCache);
     // The kernel's books of a packet double what the buffers take.
     plan.outside_bytes = request.rx_queues == 0 ? 0 : 2 * request.buffer_size;
+    // Sockets wait for it, so that is no reason to refuse it.
+    if (const auto facts = port::netdev_facts(interface); facts && !facts->up)
+        plan.remarks.push_back(
+            fmt::format("{}: the network interface {} is down, so nothing comes; run `ip link set {} up`",
+                        where, interface, interface));
     if (request.mtu != 0)
         plan.remarks.push_back(fmt::format(
             "{}: `mtu` has no effect on sockets; `ip link set dev NETDEV mtu {}` sets that of an interface",

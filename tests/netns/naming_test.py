@@ -42,6 +42,12 @@ class BadPorts(namespaces.NamespaceTest):
         namespaces.ip("link", "set", "dut", "down", namespace=self.near)
         self.refused(*SEND, "--port", "dut", status=1, says=("dut is down", "ip link set dut up"), prefix=self.inside)
 
+    def test_sockets_on_an_interface_that_is_down_wait_with_a_remark(self):
+        namespaces.ip("link", "set", "dut", "down", namespace=self.near)
+        words = ("recv", "--backend", "kernel", "--port", "dut", "239.1.2.3:7148", "--check")
+        finished = self.run_program(*words, report=False, prefix=self.inside)
+        self.assertIn("dut is down, so nothing comes; run `ip link set dut up`", finished.out)
+
     def test_a_missing_capability_is_named(self):
         if shutil.which("setpriv") is None:
             self.skipTest("needs setpriv (package util-linux)")

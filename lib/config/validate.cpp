@@ -431,8 +431,16 @@ class Rules {
     }
 
     void end() const {
-        if (!plan_.receives.empty() || plan_.runtime.live)
+        if (plan_.runtime.live)
             return;
+        if (!plan_.receives.empty()) {
+            if (plan_.end.heaps != 0 && std::all_of(plan_.receives.begin(), plan_.receives.end(),
+                                                    [](const ReceivePlan& r) { return r.chunk.has_value(); }))
+                fail("end.heaps",
+                     "`heaps` (--heaps) counts heaps that sinks get, and all streams put theirs into chunks; "
+                     "use `duration`, `idle_exit` or `exit_on_stop`");
+            return;
+        }
         if (plan_.end.heaps != 0)
             fail("end.heaps",
                  "`heaps` counts received heaps, and the plan has no stream; use `heaps` of [[send]]");

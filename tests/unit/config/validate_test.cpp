@@ -66,6 +66,19 @@ TEST(Validate, NamesAreShortAndPlain) {
     expect_accepted([](Plan& p) { p.receives[0].name = std::string(63, 'a'); });
 }
 
+TEST(Validate, HeapsInChunksDoNotEndARun) {
+    const auto with_chunks = [](Plan& p) {
+        p.end.heaps = 5;
+        p.receives[0].chunk.emplace().placement = "heap 4096; time: item 0x1600 / 4096 [16]";
+    };
+    expect_refused(with_chunks, "end.heaps", {"into chunks"});
+    expect_accepted([](Plan& p) { p.end.heaps = 5; });
+    expect_accepted([&](Plan& p) {
+        with_chunks(p);
+        p.runtime.live = true;
+    });
+}
+
 TEST(Validate, NamesAreUniqueAmongTheirKind) {
     expect_refused([](Plan& p) { p.receives.push_back(receive_plan("s0", "239.1.2.4:7148")); },
                    "receive[1].name", {"`s0`", "taken"});

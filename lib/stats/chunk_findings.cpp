@@ -146,7 +146,7 @@ class ChunkFindings {
         add(Cause::max_live_too_small, Stage::window, s_.heaps_interleaved_evictions, "heaps",
             "were given up while their packets still came: more of them arrive at the same time than are "
             "tracked",
-            "raise `heaps.max_live` (--max-heaps) to the heaps that arrive at the same time");
+            "raise --max-heaps to the heaps that arrive at the same time");
     }
 
     /// Returns the packets that were too far behind the open chunks.
@@ -158,12 +158,12 @@ class ChunkFindings {
         const std::uint64_t count = packets_of(s_, PacketOutcome::late) - long_past();
         const bool timed_out = tracked_ && s_.heaps_ended[static_cast<std::size_t>(HeapEnd::timed_out)] != 0;
         const std::string fix =
-            s_.heaps_interleaved_evictions != 0 ? "raise `heaps.max_live` (--max-heaps)"
-            : timed_out                         ? "raise `heaps.timeout` (--heap-timeout), or turn it off"
+            s_.heaps_interleaved_evictions != 0 ? "raise --max-heaps"
+            : timed_out                         ? "raise --heap-timeout, or turn it off"
             : s_.chunks.timed_out != 0          ? "raise `timeout` of [receive.chunk], or turn it off"
             : s_.chunks.out_waited != 0
                 ? "raise `patience` of [receive.chunk], and give each lcore a CPU of its own"
-                : "raise `window` (--chunk-window), or find out why these senders are behind the others";
+                : "raise --chunk-window, or find out why these senders are behind the others";
         add(Cause::late, Stage::window, count, "packets",
             fmt::format("came after their chunk had been handed over{}{}",
                         tracked_ ? ", or their heap given up" : "", sources_text(s_.late_sources)),
@@ -194,10 +194,10 @@ class ChunkFindings {
         const double load = s_.chunks.consumer_load();
         const std::string what = "came when free chunks had run out";
         if (load <= 1)
-            return add(Cause::no_chunk, Stage::consumer, count, "packets", what, "raise `chunks` (--chunks)");
+            return add(Cause::no_chunk, Stage::consumer, count, "packets", what, "raise --chunks");
         add(Cause::no_chunk, Stage::consumer, count, "packets",
             fmt::format("{}: the consumer takes {:.1f} times as long as a chunk lasts", what, load),
-            "do less per chunk; more `chunks` (--chunks) only help with pauses of the consumer");
+            "do less per chunk; more --chunks only help with pauses of the consumer");
     }
 
     /// Finds missing heaps that losses on this machine do not explain: a packet that was lost or refused

@@ -119,7 +119,7 @@ TEST(ChunkFindings, LatePacketsHaveTheFixThatFits) {
     set(s, PacketOutcome::late);
     StreamSnapshot& stream = s.streams[0];
     stream.late_sources.note(0x0A000007);
-    EXPECT_THAT(sentence(s, Cause::late), AllOf(HasSubstr("10.0.0.7"), HasSubstr("; raise `window`")));
+    EXPECT_THAT(sentence(s, Cause::late), AllOf(HasSubstr("10.0.0.7"), HasSubstr("; raise --chunk-window")));
     stream.chunks.timed_out = 1;
     EXPECT_THAT(sentence(s, Cause::late), HasSubstr("; raise `timeout` of [receive.chunk]"));
     stream.heaps_started = 100;
@@ -127,7 +127,7 @@ TEST(ChunkFindings, LatePacketsHaveTheFixThatFits) {
     EXPECT_THAT(sentence(s, Cause::late),
                 AllOf(HasSubstr("or their heap given up"), HasSubstr("; raise `heaps.max_live`")));
     EXPECT_THAT(sentence(s, Cause::max_live_too_small),
-                AllOf(HasSubstr("s0: 5 heaps"), HasSubstr("raise `heaps.max_live` (--max-heaps)")));
+                AllOf(HasSubstr("s0: 5 heaps"), HasSubstr("raise --max-heaps")));
 }
 
 TEST(ChunkFindings, TimesThatAreNotBelievedNameTheirSources) {

@@ -320,7 +320,7 @@ const Row kRows[] = {
      },
      Cause::no_chunk,
      Stage::consumer,
-     "s0: 77 packets came when free chunks had run out; raise `chunks`",
+     "s0: 77 packets came when free chunks had run out; raise --chunks",
      {}},
     {"NoChunkWhileAnotherLcoreOpensIt",
      [](Snapshot& s) {

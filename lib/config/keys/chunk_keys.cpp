@@ -85,7 +85,7 @@ constexpr std::array kChunkKeys{
         .name = "back_fill",
         .field = flag<&ReceivePlan::chunk, &ChunkPlan::back_fill>,
         .change = Change::anew,
-        .help = "Opens chunks for the window's skipped ids too, as spead2 does",
+        .help = "Opens chunks for skipped ids of the window, as spead2 does",
     },
     Key{
         .name = "memory",

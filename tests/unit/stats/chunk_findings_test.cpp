@@ -125,7 +125,7 @@ TEST(ChunkFindings, LatePacketsHaveTheFixThatFits) {
     stream.heaps_started = 100;
     stream.heaps_interleaved_evictions = 5;
     EXPECT_THAT(sentence(s, Cause::late),
-                AllOf(HasSubstr("or their heap given up"), HasSubstr("; raise `heaps.max_live`")));
+                AllOf(HasSubstr("or their heap given up"), HasSubstr("; raise --max-heaps")));
     EXPECT_THAT(sentence(s, Cause::max_live_too_small),
                 AllOf(HasSubstr("s0: 5 heaps"), HasSubstr("raise --max-heaps")));
 }

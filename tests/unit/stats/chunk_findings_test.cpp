@@ -130,6 +130,16 @@ TEST(ChunkFindings, LatePacketsHaveTheFixThatFits) {
                 AllOf(HasSubstr("s0: 5 heaps"), HasSubstr("raise --max-heaps")));
 }
 
+TEST(ChunkFindings, PacketsWithoutItemsBeforeTheTrackedWayAreExplained) {
+    Snapshot s = chunked();
+    set(s, PacketOutcome::no_item);
+    EXPECT_THAT(sentence(s, Cause::misplaced), Not(HasSubstr("set `way`")));
+    s.streams[0].heaps_started = s.streams[0].heaps_ended[0] = 1000;
+    EXPECT_THAT(sentence(s, Cause::misplaced),
+                AllOf(HasSubstr("s0: 77 packets lack an item"), HasSubstr("set `way` to \"tracked\""),
+                      HasSubstr("item ids of `placement`")));
+}
+
 TEST(ChunkFindings, TimesThatAreNotBelievedNameTheirSources) {
     Snapshot s = chunked();
     StreamSnapshot& stream = s.streams[0];

@@ -244,16 +244,6 @@ const Row kRows[] = {
      Stage::packet,
      "s0: 77 packets lack an item",
      {"item ids of `placement`"}},
-    {"NoItemBeforeTheTrackedWay",
-     [](Snapshot& s) {
-         with_chunks(s);
-         s.streams[0].heaps_started = s.streams[0].heaps_ended[0] = 1000;
-         set(s, PacketOutcome::no_item);
-     },
-     Cause::misplaced,
-     Stage::packet,
-     "s0: 77 packets lack an item",
-     {"set `way` to \"tracked\"", "item ids of `placement`"}},
     {"ChunksOutOfRange",
      [](Snapshot& s) {
          with_chunks(s);

@@ -193,8 +193,8 @@ struct ChunkConfig {
 
 /// Counts since the stream was made (docs/counters.md).
 ///
-/// packets = placed + duplicate + late + future + no_chunk + no_memory + filtered + control + stopped +
-/// captured + rejected. Chunks opened = handed over + open.
+/// packets = placed + duplicate + late + future + no_chunk + no_memory + filtered + held + control +
+/// stopped + captured + rejected. Chunks opened = handed over + open.
 struct ChunkStats {
     std::uint64_t packets = 0;            ///< addressed to the stream, as far as a receive queue had room
     std::uint64_t packets_placed = 0;     ///< put into a chunk
@@ -204,6 +204,9 @@ struct ChunkStats {
     std::uint64_t packets_no_chunk = 0;   ///< found no free chunk
     std::uint64_t packets_no_memory = 0;  ///< found too many live heaps
     std::uint64_t packets_filtered = 0;   ///< dropped by the filter
+    std::uint64_t packets_held = 0;       ///< taken by the filter (HeldPacket)
+    std::uint64_t held_now = 0;           ///< of packets_held: not given back
+    std::uint64_t hold_refused = 0;       ///< kept or dropped, because the filter held `held_buffers`
     std::uint64_t packets_control = 0;    ///< of heaps that carry only stream control
     std::uint64_t packets_stopped = 0;    ///< came when the stream had been stopped by a stop item
     std::uint64_t packets_captured = 0;   ///< ended in a capture

@@ -79,9 +79,12 @@ ChunkStats stats_of(const stats::StreamSnapshot& s, double ticks_per_second) {
     r.packets_no_chunk = of(no_chunk);
     r.packets_no_memory = of(no_memory);
     r.packets_filtered = of(filtered);
+    r.packets_held = of(held);
+    r.held_now = s.held_now;
+    r.hold_refused = s.hold_refused;
     r.packets_control = of(control);
     r.packets_stopped = of(stopped);
-    r.packets_captured = of(captured) + of(capture_full) + of(held);
+    r.packets_captured = of(captured) + of(capture_full);
     r.packets_rejected = of(malformed) + of(oversize) + of(heap_too_big) + of(inconsistent) +
                          of(out_of_order) + of(no_item) + of(bad_length) + of(bad_step) + of(out_of_range) +
                          of(rejected);

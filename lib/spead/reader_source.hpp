@@ -30,7 +30,7 @@ struct Reader::Source {
 namespace door {
 
 /// Adds what a stream without a session may leave out: its name, and the endpoint of packets that have no
-/// destination.
+/// destination. Throws UsageError for `held_buffers`, which only a port has.
 RecvConfig complete_local(RecvConfig config, const Reader& reader);
 
 /// Returns the source and the filter of a stream without a session.

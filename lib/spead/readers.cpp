@@ -109,6 +109,11 @@ namespace door {
 
 RecvConfig complete_local(RecvConfig config, const Reader& reader) {
     static std::atomic<unsigned> made{0};
+    if (config.held_buffers != 0)
+        throw_usage(where_of("receive", config.name),
+                    "`held_buffers` is {}, and the stream has no port whose buffers a filter could hold; "
+                    "leave it out, or receive from a port",
+                    config.held_buffers);
     if (config.name.empty())
         config.name = fmt::format("local{}", made++);
     if (config.endpoints.empty() && !reader.source().needs_endpoints)

@@ -44,9 +44,12 @@ RecvStats stats_of(const stats::StreamSnapshot& s) {
     r.packets_late = of(s, late) + of(s, future);
     r.packets_no_memory = of(s, no_memory) + of(s, no_chunk);
     r.packets_filtered = of(s, filtered);
+    r.packets_held = of(s, held);
+    r.held_now = s.held_now;
+    r.hold_refused = s.hold_refused;
     r.packets_control = of(s, control);
     r.packets_stopped = of(s, stopped);
-    r.packets_captured = of(s, captured) + of(s, capture_full) + of(s, held);
+    r.packets_captured = of(s, captured) + of(s, capture_full);
     r.packets_rejected = of(s, malformed) + of(s, oversize) + of(s, heap_too_big) + of(s, inconsistent) +
                          of(s, out_of_order) + of(s, no_item) + of(s, bad_length) + of(s, bad_step) +
                          of(s, out_of_range) + of(s, rejected);

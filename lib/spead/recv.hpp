@@ -66,6 +66,11 @@ struct RecvConfig {
     std::string filter{};  ///< an expression over item values and endpoints (docs/hooks.md); empty: all
     /// Makes a filter of the user's own, one for each lcore; empty: none. Not together with `filter`.
     std::function<std::unique_ptr<PacketFilter>()> packet_filter{};
+    /// Limits the port's receive buffers that a filter of the user's own may hold (HeldPacket), on each
+    /// lcore. A packet takes one for each of its pieces. The stream that opens the port adds so many to it;
+    /// those that filters of other streams hold are missing to its queue. Refused for a stream without a
+    /// port.
+    std::uint32_t held_buffers = 0;
     /// Lets heaps keep up to so many of the port's receive buffers, on each lcore, instead of being copied
     /// (Heap::segments). When that many are out, heaps that begin are copied, and counted: no packet is lost
     /// for it. The stream that opens the port decides how many there are for all its streams. Worth it for
@@ -165,8 +170,8 @@ class SPEAD_API Heap {
 
 /// Counts since the stream was made (docs/counters.md).
 ///
-/// packets = placed + duplicate + late + no_memory + filtered + control + stopped + captured + rejected.
-/// Heaps that finished = heaps_taken + heaps_waiting + heaps_dropped + heaps_abandoned.
+/// packets = placed + duplicate + late + no_memory + filtered + held + control + stopped + captured +
+/// rejected. Heaps that finished = heaps_taken + heaps_waiting + heaps_dropped + heaps_abandoned.
 struct RecvStats {
     std::uint64_t packets = 0;            ///< addressed to the stream, as far as a receive queue had room
     std::uint64_t packets_placed = 0;     ///< contributed to a heap
@@ -174,6 +179,9 @@ struct RecvStats {
     std::uint64_t packets_late = 0;       ///< of heaps that were given up before, or too far ahead
     std::uint64_t packets_no_memory = 0;  ///< found no room: too many heaps live, waiting or held
     std::uint64_t packets_filtered = 0;   ///< dropped by the filter
+    std::uint64_t packets_held = 0;       ///< taken by the filter (HeldPacket)
+    std::uint64_t held_now = 0;           ///< of packets_held: not given back
+    std::uint64_t hold_refused = 0;       ///< kept or dropped, because the filter held `held_buffers`
     std::uint64_t packets_control = 0;    ///< of heaps that carry only stream control
     std::uint64_t packets_stopped = 0;    ///< came when the stream had been stopped by a stop item
     std::uint64_t packets_captured = 0;   ///< ended in a capture

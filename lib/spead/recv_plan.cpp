@@ -95,6 +95,7 @@ runtime::ReceivePlan plan_of(const RecvConfig& c) {
     r.stop_on_stop_item = c.stop_on_stop_item;
     r.control_heaps = c.control_heaps;
     r.filter = c.filter;
+    r.held_buffers = c.held_buffers;
     r.lend = c.lend;
     r.copy = copy_setting(c.copy, where);
     r.max_live = c.max_heaps;

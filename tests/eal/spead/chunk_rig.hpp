@@ -94,7 +94,7 @@ inline void expect_right(const Chunk& chunk) {
 
 inline void expect_sums(const ChunkStats& s) {
     EXPECT_EQ(s.packets, s.packets_placed + s.packets_duplicate + s.packets_late + s.packets_future +
-                             s.packets_no_chunk + s.packets_no_memory + s.packets_filtered +
+                             s.packets_no_chunk + s.packets_no_memory + s.packets_filtered + s.packets_held +
                              s.packets_control + s.packets_stopped + s.packets_captured + s.packets_rejected);
     EXPECT_LE(s.chunks_taken, s.chunks_handed_over);
     EXPECT_LE(s.chunks_handed_over, s.chunks_opened);

@@ -41,6 +41,7 @@ struct SenderPlan {
     std::int64_t heaps = -1;
     std::uint64_t heap_size = 8000;
     double rate = 0;
+    bool copies = false;  ///< receivers may keep its packets: no heap waits for them
 };
 
 /// Sends generated heaps whose content can be checked.
@@ -55,6 +56,8 @@ class TestSender {
         s.heaps = of.heaps;
         s.rate = of.rate;
         s.verify = true;
+        if (of.copies)
+            s.zero_copy = runtime::ZeroCopySetting::never;
         name_ = session_->add(s, port, {});
     }
     ~TestSender() { session_->remove_sender(name_); }
@@ -90,8 +93,8 @@ inline void expect_right(const std::vector<Heap>& heaps) {
 
 inline void expect_sums(const RecvStats& s) {
     EXPECT_EQ(s.packets, s.packets_placed + s.packets_duplicate + s.packets_late + s.packets_no_memory +
-                             s.packets_filtered + s.packets_control + s.packets_stopped + s.packets_captured +
-                             s.packets_rejected);
+                             s.packets_filtered + s.packets_held + s.packets_control + s.packets_stopped +
+                             s.packets_captured + s.packets_rejected);
     EXPECT_EQ(s.heaps + s.heaps_incomplete,
               s.heaps_taken + s.heaps_waiting + s.heaps_dropped + s.heaps_abandoned);
 }

@@ -83,7 +83,7 @@ void expect_whole_chunk(const Chunk& chunk) {
 
 void expect_chunk_sums(const ChunkStats& s) {
     EXPECT_EQ(s.packets, s.packets_placed + s.packets_duplicate + s.packets_late + s.packets_future +
-                             s.packets_no_chunk + s.packets_no_memory + s.packets_filtered +
+                             s.packets_no_chunk + s.packets_no_memory + s.packets_filtered + s.packets_held +
                              s.packets_control + s.packets_stopped + s.packets_captured + s.packets_rejected);
     EXPECT_EQ(s.chunks_opened, s.chunks_handed_over);
 }

@@ -57,8 +57,8 @@ void expect_whole(const Heap& heap) {
 
 void expect_all_counted(const RecvStats& s) {
     EXPECT_EQ(s.packets, s.packets_placed + s.packets_duplicate + s.packets_late + s.packets_no_memory +
-                             s.packets_filtered + s.packets_control + s.packets_stopped + s.packets_captured +
-                             s.packets_rejected);
+                             s.packets_filtered + s.packets_held + s.packets_control + s.packets_stopped +
+                             s.packets_captured + s.packets_rejected);
     EXPECT_EQ(s.heaps + s.heaps_incomplete,
               s.heaps_taken + s.heaps_waiting + s.heaps_dropped + s.heaps_abandoned);
 }

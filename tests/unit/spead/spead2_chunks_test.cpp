@@ -14,7 +14,7 @@
 #include "tests/unit/recv/local_lane.hpp"
 
 /// Tests chunks as a program has them that comes from spead2: its place callback, its window, four buffers.
-namespace spead::test {
+namespace spead::test::like_spead2 {
 namespace {
 
 using recv::test::Bytes;
@@ -281,4 +281,4 @@ TEST(Spead2Chunks, OnlyBackFillingDoesWithAsManyChunksAsTheWindow) {
 }
 
 }  // namespace
-}  // namespace spead::test
+}  // namespace spead::test::like_spead2

@@ -33,17 +33,17 @@ double median(std::array<double, kRounds> values) noexcept {
     return values[kRounds / 2];
 }
 
-/// Holds the memory of a trial: parts that are written in turn, and two parts of packets.
+/// Holds the memory of a trial: parts that are written in turn, and packets that are read in turn.
 class Rotation {
   public:
     /// Writes the memory once, as pages come with their first use. Throws Error.
-    explicit Rotation(std::size_t parts) : memory_((parts + kPackets) * kPart) {
-        std::fill_n(memory_.base(), (parts + kPackets) * kPart, std::byte{1});
+    Rotation(std::size_t parts, std::size_t packets) : memory_((parts + packets) * kPart), packets_(packets) {
+        std::fill_n(memory_.base(), (parts + packets) * kPart, std::byte{1});
     }
     /// Copies to the next of so many parts. Returns what a KiB took.
     double copy(CopyFunction function, std::size_t parts) noexcept {
-        const std::byte* const from = memory_.base() + turn_ % kPackets * kPart;
-        std::byte* const to = memory_.base() + (kPackets + turn_ % parts) * kPart;
+        const std::byte* const from = memory_.base() + turn_ % packets_ * kPart;
+        std::byte* const to = memory_.base() + (packets_ + turn_ % parts) * kPart;
         turn_++;
         return ns_per_kib(function, to, from);
     }
@@ -58,8 +58,8 @@ class Rotation {
     }
 
   private:
-    static constexpr std::size_t kPackets = 2;
     Mapping memory_;
+    std::size_t packets_;  ///< parts
     std::size_t turn_ = 0;
 };
 
@@ -87,7 +87,8 @@ CopyTrial try_copies(std::size_t outside, std::size_t share) noexcept {
     const std::size_t parts = std::max({outside / kPart, most, std::size_t{2}});
     std::optional<Rotation> rotation;
     try {
-        rotation.emplace(parts);
+        // Packets have a share of the cache as large as that of heaps.
+        rotation.emplace(parts, most);
     } catch (const Error&) {
         return {};
     }

@@ -16,11 +16,11 @@ struct CopyTrial {
     bool streaming_pays() const noexcept { return streaming > 0 && cached >= kLeastGain * streaming; }
 };
 
-/// Copies packets of 4 KiB in turn to `outside` bytes of memory, with both kinds of stores by turns, and
-/// takes the medians. `outside` should be twice the cache. Then tries `share` bytes, a half, a quarter and an
-/// eighth of it, until streaming stores pay no more: another machine on the same processor may have the
-/// rest of the cache. Takes 7 to 200 ms, most of it to touch the memory. Measures nothing if there is no
-/// memory, or where no copy streams. Control code.
+/// Copies packets of 4 KiB, `share` bytes of them, in turn to `outside` bytes of memory, with both kinds of
+/// stores by turns, and takes the medians. `outside` should be twice the cache. Then tries `share` bytes, a
+/// half, a quarter and an eighth of it, until streaming stores pay no more: another machine on the same
+/// processor may have the rest of the cache. Takes some tens of ms, most of it to touch the memory. Measures
+/// nothing if there is no memory, or where no copy streams. Control code.
 CopyTrial try_copies(std::size_t outside, std::size_t share) noexcept;
 
 }  // namespace spead::memory

@@ -273,14 +273,16 @@ double AssemblePasses::assemble_pass() {
 
 /// Returns ns per packet.
 double AssemblePasses::copy_pass(memory::Stores stores) {
-    const memory::CopyFunction copy = memory::payload_copies().with(stores);
+    const memory::PayloadCopy& copy = memory::payload_copies().with(stores);
     copy_passes_++;
     std::uint64_t took = 0;
     crew_.run([&](unsigned number) {
         const std::uint64_t begin = rte_rdtsc_precise();
         if (number == 0) {
-            for (const CopyJob& job : jobs_[copy_passes_ % jobs_.size()])
-                copy(job.to, job.from, job.length);
+            const std::span<const CopyJob> jobs = jobs_[copy_passes_ % jobs_.size()];
+            for (std::size_t i = 0; i < jobs.size(); i++)
+                copy.then(jobs[i].to, jobs[i].from, jobs[i].length,
+                          i + 1 < jobs.size() ? jobs[i + 1].from : nullptr);
             memory::end_streaming();
             took = rte_rdtsc_precise() - begin;
         }

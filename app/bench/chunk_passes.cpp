@@ -228,14 +228,16 @@ void ChunkPasses::settle() noexcept {
 }
 
 double ChunkPasses::copy_pass(memory::Stores stores) {
-    const memory::CopyFunction copy = memory::payload_copies().with(stores);
+    const memory::PayloadCopy& copy = memory::payload_copies().with(stores);
     // Goes through all chunks in turn, as the lcores do.
     std::array<std::byte*, kPassChunks> bases;
     for (std::byte*& base : bases)
         base = chunks_.data.base() + copied_++ % kChunks * chunks_.stride;
-    return to_ns(crew_.run([this, copy, &bases](unsigned number) {
-        for (const ChunkCopy& job : parts_[number]->jobs)
-            copy(bases[job.chunk] + job.to, job.from, job.length);
+    return to_ns(crew_.run([this, &copy, &bases](unsigned number) {
+        const std::span<const ChunkCopy> jobs = parts_[number]->jobs;
+        for (std::size_t i = 0; i < jobs.size(); i++)
+            copy.then(bases[jobs[i].chunk] + jobs[i].to, jobs[i].from, jobs[i].length,
+                      i + 1 < jobs.size() ? jobs[i + 1].from : nullptr);
         memory::end_streaming();
         return rte_rdtsc_precise();
     }));

@@ -345,7 +345,7 @@ ChunkLane::Accepted ChunkLane::accept_anew(const heap::PacketView& view, std::ui
     return {Verdict::copy, &chunk->base, rows().bytes == 0 ? begin + view.offset : begin};
 }
 
-void copy_rows(memory::CopyFunction copy, std::byte* first, const Rows& rows, std::uint64_t at,
+void copy_rows(const memory::PayloadCopy& copy, std::byte* first, const Rows& rows, std::uint64_t at,
                const std::uint8_t* from, std::size_t length) noexcept {
     while (length != 0) {
         const std::uint64_t row = at / rows.bytes;

@@ -187,7 +187,7 @@ class ChunkLane {
 
 /// Copies part of a heap whose payload lies in rows: `length` bytes from `from`, which are at `at` in the
 /// heap. `first` is the place of the heap's first byte.
-void copy_rows(memory::CopyFunction copy, std::byte* first, const Rows& rows, std::uint64_t at,
+void copy_rows(const memory::PayloadCopy& copy, std::byte* first, const Rows& rows, std::uint64_t at,
                const std::uint8_t* from, std::size_t length) noexcept;
 
 }  // namespace spead::chunk

@@ -27,13 +27,52 @@ inline void end_streaming() noexcept {
 #endif
 }
 
+/// Holds the copies with one kind of stores. They prefetch source lines, as far as a few hundred bytes ahead.
+class PayloadCopy {
+  public:
+    /// Makes it of two: `alone` reads ahead within the source only, and `onward` also beyond its end.
+    constexpr PayloadCopy(CopyFunction alone, CopyFunction onward) noexcept
+        : alone_(alone), onward_(onward) {}
+
+    /// Copies, while nothing is known of the next copy.
+    void operator()(void* to, const void* from, std::size_t length) const noexcept {
+        alone_(to, from, length);
+    }
+    /// Copies, and reads ahead for the copy that comes next, from `next` (null: from nowhere). If that is
+    /// close behind, the lines between are read too: the CPU prefetches far ahead while no line is skipped,
+    /// and begins anew after a gap. From memory, packets that lie in their order are copied 1.4 to 1.8 times
+    /// as fast that way, and others 1.2 times, by the prefetch of their first lines (Zen 5, `bench assemble
+    /// --set 1GiB`).
+    void then(void* to, const void* from, std::size_t length, const void* next) const noexcept {
+        const auto gap =
+            reinterpret_cast<std::uintptr_t>(next) - reinterpret_cast<std::uintptr_t>(from) - length;
+        if (gap <= kClose)
+            return onward_(to, from, length);
+        for (std::size_t line = 0; line < kFirstLines; line++)
+            __builtin_prefetch(static_cast<const std::byte*>(next) + line * kLine);
+        alone_(to, from, length);
+    }
+
+    constexpr bool operator==(const PayloadCopy&) const noexcept = default;
+
+  private:
+    static constexpr std::size_t kLine = 64;
+    static constexpr std::size_t kClose = 1024;    ///< bytes; more lines are not worth reading in vain
+    static constexpr std::size_t kFirstLines = 4;  ///< 8 are not faster
+
+    CopyFunction alone_;
+    CopyFunction onward_;
+};
+
 /// Holds the copies of one instruction set. Where it has no non-temporal stores, both are the same.
 struct CopyChoice {
     const char* name;  ///< "avx512", "avx2" or "memcpy"
-    CopyFunction cached;
-    CopyFunction streaming;
+    PayloadCopy cached;
+    PayloadCopy streaming;
 
-    CopyFunction with(Stores stores) const noexcept { return stores == Stores::cached ? cached : streaming; }
+    const PayloadCopy& with(Stores stores) const noexcept {
+        return stores == Stores::cached ? cached : streaming;
+    }
     bool streams() const noexcept { return cached != streaming; }
 };
 

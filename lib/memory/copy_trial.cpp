@@ -19,10 +19,10 @@ constexpr std::size_t kPart = std::size_t{2} << 20;  ///< copied in a measuremen
 constexpr std::size_t kRounds = 7;
 constexpr std::size_t kLeastShare = 8;  ///< the last part of the share that is tried
 
-double ns_per_kib(CopyFunction copy, std::byte* to, const std::byte* from) noexcept {
+double ns_per_kib(const PayloadCopy& copy, std::byte* to, const std::byte* from) noexcept {
     const auto begin = std::chrono::steady_clock::now();
     for (std::size_t at = 0; at < kPart; at += kPacket)
-        copy(to + at, from + at, kPacket);
+        copy.then(to + at, from + at, kPacket, from + at + kPacket);
     end_streaming();
     const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
     return took.count() / (kPart / 1024);
@@ -41,14 +41,14 @@ class Rotation {
         std::fill_n(memory_.base(), (parts + packets) * kPart, std::byte{1});
     }
     /// Copies to the next of so many parts. Returns what a KiB took.
-    double copy(CopyFunction function, std::size_t parts) noexcept {
+    double copy(const PayloadCopy& function, std::size_t parts) noexcept {
         const std::byte* const from = memory_.base() + turn_ % packets_ * kPart;
         std::byte* const to = memory_.base() + (packets_ + turn_ % parts) * kPart;
         turn_++;
         return ns_per_kib(function, to, from);
     }
     /// Goes through so many parts, and a second time for the result: what came before has left the cache.
-    double in_turn(CopyFunction function, std::size_t parts) noexcept {
+    double in_turn(const PayloadCopy& function, std::size_t parts) noexcept {
         for (std::size_t i = 0; i < parts; i++)
             copy(function, parts);
         double took = 0;

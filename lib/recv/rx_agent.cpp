@@ -254,7 +254,7 @@ std::uint16_t BasicRxAgent<Decoder>::batch(Source& source, rte_mbuf** mbufs, std
     }
     source.counters.bytes += bytes;
     source.counters[PortOutcome::stream] += matched;
-    copy_staged();
+    copy_staged(rte_pktmbuf_mtod(mbufs[end], const void*));
     commit_batch();
     if (again_count_ != 0) [[unlikely]]
         offer_again();

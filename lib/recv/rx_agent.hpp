@@ -141,7 +141,7 @@ class BasicRxAgent {
     void touch(Lane<Decoder>& lane) noexcept;
     bool tapped(Lane<Decoder>& lane, const rte_mbuf* mbuf, std::uint64_t now) noexcept;
     void copy_chain(const ChainCopy& c) noexcept;
-    [[gnu::always_inline]] inline void copy_staged() noexcept;
+    [[gnu::always_inline]] inline void copy_staged(const void* next) noexcept;
     void choose_stores() noexcept;
     void commit_batch() noexcept;
     void hand_over(bool all) noexcept;
@@ -200,13 +200,14 @@ auto BasicRxAgent<Decoder>::accept(Lane<Decoder>& lane, std::uint16_t endpoint, 
     return Accepted::copy;
 }
 
-/// Copies all payloads of the batch.
+/// Copies all payloads of the batch. The packets go on at `next`; null: not soon.
 template <class Decoder>
-void BasicRxAgent<Decoder>::copy_staged() noexcept {
+void BasicRxAgent<Decoder>::copy_staged(const void* next) noexcept {
     bool streamed = false;
     for (std::uint16_t i = 0; i < copy_count_; i++) {
         const Copy& c = copies_[i];
-        copies_of_.with(c.stores)(*c.base + c.offset, c.from, c.length);
+        const void* const from_next = i + 1 < copy_count_ ? copies_[i + 1].from : next;
+        copies_of_.with(c.stores).then(*c.base + c.offset, c.from, c.length, from_next);
         streamed |= c.stores == memory::Stores::streaming;
     }
     for (std::uint16_t i = 0; i < chain_count_; i++) {

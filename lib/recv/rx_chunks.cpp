@@ -70,7 +70,7 @@ template <class Decoder>
         if (into_chunks(*a.lane, a.endpoint, a.view, a.mbuf, a.payload_at, Into::again) == Accepted::waits)
             into_chunks(*a.lane, a.endpoint, a.view, a.mbuf, a.payload_at, Into::at_last);
     }
-    copy_staged();
+    copy_staged(nullptr);
     commit_batch();
 }
 

@@ -141,7 +141,7 @@ template <class Decoder>
 
 template <class Decoder>
 void BasicRxAgent<Decoder>::copy_chain(const ChainCopy& c) noexcept {
-    const memory::CopyFunction copy = copies_of_.with(c.stores);
+    const memory::PayloadCopy& copy = copies_of_.with(c.stores);
     std::byte* to = *c.base + c.offset;
     std::uint64_t at = c.at;
     std::size_t skip = c.skip;

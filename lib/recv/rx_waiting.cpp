@@ -121,7 +121,7 @@ bool BasicRxAgent<Decoder>::resume_first(Source& source, bool at_last, std::uint
         copy_chain({&record->base, mbuf, w.payload_at, w.view.offset, w.view.payload_length,
                     memory::Stores::cached});
     }
-    copy_staged();
+    copy_staged(nullptr);
     commit_batch();
     return a != Accepted::waits;
 }

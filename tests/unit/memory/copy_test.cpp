@@ -17,7 +17,8 @@ constexpr std::uint8_t kGuard = 0xee;
 
 struct NamedCopy {
     std::string name;
-    CopyFunction function;
+    PayloadCopy copy;
+    bool onward;  ///< the next packet is close behind
 };
 
 /// Returns every copy of this machine by its name.
@@ -25,8 +26,11 @@ std::vector<NamedCopy> copies() {
     std::vector<NamedCopy> all;
     for (const CopyChoice& choice : all_payload_copies())
         for (const Stores stores : {Stores::cached, Stores::streaming})
-            if (stores == Stores::cached || choice.streams())
-                all.push_back({std::string(choice.name) + "_" + name_of(stores), choice.with(stores)});
+            for (const bool onward : {false, true})
+                if (stores == Stores::cached || choice.streams())
+                    all.push_back(
+                        {std::string(choice.name) + "_" + name_of(stores) + (onward ? "_onward" : ""),
+                         choice.with(stores), onward});
     return all;
 }
 
@@ -40,7 +44,9 @@ class PayloadCopy : public ::testing::TestWithParam<NamedCopy> {
         for (std::size_t i = 0; i < length; i++)
             from[from_shift + i] = static_cast<std::uint8_t>(random_());
         std::vector<std::uint8_t> to(room, kGuard);
-        GetParam().function(to.data() + 64 + to_shift, from.get() + from_shift, length);
+        const auto* const begin = from.get() + from_shift;
+        GetParam().copy.then(to.data() + 64 + to_shift, begin, length,
+                             GetParam().onward ? begin + length + 500 : nullptr);
         ASSERT_EQ(std::memcmp(to.data() + 64 + to_shift, from.get() + from_shift, length), 0)
             << length << " bytes";
         for (std::size_t i = 0; i < 64 + to_shift; i++)
@@ -79,6 +85,25 @@ TEST_P(PayloadCopy, CopiesEveryLengthAndAlignmentAroundTheLeastThatIsStreamed) {
 
 INSTANTIATE_TEST_SUITE_P(OnThisMachine, PayloadCopy, ::testing::ValuesIn(copies()),
                          [](const auto& copy) { return copy.param.name; });
+
+TEST(PayloadCopies, TakeTheOnwardOneOnlyIfTheNextIsCloseBehind) {
+    static int alone;
+    static int onward;
+    const PayloadCopy copy([](void*, const void*, std::size_t) noexcept { alone++; },
+                           [](void*, const void*, std::size_t) noexcept { onward++; });
+    std::vector<std::byte> memory(8192);
+    const std::byte* const from = memory.data() + 2048;
+    copy.then(nullptr, from, 1000, from + 1000);
+    copy.then(nullptr, from, 1000, from + 2024);
+    EXPECT_EQ(onward, 2);
+    copy.then(nullptr, from, 1000, from + 2025);
+    copy.then(nullptr, from, 1000, from + 999);
+    copy.then(nullptr, from, 1000, from - 500);
+    copy.then(nullptr, from, 1000, nullptr);
+    copy(nullptr, from, 1000);
+    EXPECT_EQ(alone, 5);
+    EXPECT_EQ(onward, 2);
+}
 
 TEST(PayloadCopies, AreListedBestFirstAndAlwaysHaveMemcpy) {
     ASSERT_FALSE(all_payload_copies().empty());

@@ -78,7 +78,7 @@ class AssemblePasses::Consumer {
             if (reads_)
                 read(std::span(heaps.data(), n));
             for (std::size_t i = 0; i < n && !held_.empty(); i++) {
-                std::swap(held_[at_], heaps[i]);
+                swap(held_[at_], heaps[i]);
                 at_ = at_ + 1 == held_.size() ? 0 : at_ + 1;
             }
             queue.release_burst(std::span(heaps.data(), n));

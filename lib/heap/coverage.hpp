@@ -39,6 +39,12 @@ class Coverage {
         ranges_ = ranges;
     }
 
+    /// Restarts with [0, end) and nothing else, in the array that it has.
+    void restart(std::uint64_t end) noexcept {
+        prefix_ = received_ = end;
+        count_ = 0;
+    }
+
     /// Adds [begin, end), begin < end <= kMaxHeapBytes. Changes nothing unless the result is `added`.
     Cover add(std::uint64_t begin, std::uint64_t end) noexcept {
         if (begin == prefix_ && count_ == 0) [[likely]] {

@@ -41,7 +41,14 @@ class HeapHandle {
 
     explicit operator bool() const noexcept { return record_ != nullptr; }
     /// Gives the heap back now.
-    void reset() noexcept;
+    void reset() noexcept {
+        if (record_ != nullptr)
+            give_back();
+    }
+    friend void swap(HeapHandle& a, HeapHandle& b) noexcept {
+        std::swap(a.queue_, b.queue_);
+        std::swap(a.record_, b.record_);
+    }
 
     std::uint64_t cnt() const noexcept { return record_->key; }
     /// Returns whether all bytes arrived and every item lies within them.
@@ -87,6 +94,8 @@ class HeapHandle {
 
   private:
     friend class HeapQueue;
+    void give_back() noexcept;
+
     HeapQueue* queue_ = nullptr;
     Record* record_ = nullptr;
 };

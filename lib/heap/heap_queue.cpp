@@ -34,8 +34,11 @@ std::size_t HeapQueue::pop_burst(std::span<HeapHandle> out) {
         std::array<void*, 64> records;
         const auto want = static_cast<unsigned>(std::min(records.size(), out.size() - total));
         const unsigned n = rte_ring_mc_rts_dequeue_burst(queue_.get(), records.data(), want, nullptr);
-        for (unsigned i = 0; i < n; i++)
-            out[total + i] = HeapHandle(this, static_cast<Record*>(records[i]));
+        // They are empty: an assignment would look at what it replaces.
+        for (unsigned i = 0; i < n; i++) {
+            out[total + i].queue_ = this;
+            out[total + i].record_ = static_cast<Record*>(records[i]);
+        }
         total += n;
         if (n < want)
             break;
@@ -131,9 +134,8 @@ std::size_t HeapQueue::reclaim(Record** out, std::size_t max) noexcept {
                                      nullptr);
 }
 
-void HeapHandle::reset() noexcept {
-    if (record_ != nullptr)
-        queue_->give_back(std::exchange(record_, nullptr));
+void HeapHandle::give_back() noexcept {
+    queue_->give_back(std::exchange(record_, nullptr));
 }
 
 std::span<const std::byte> HeapHandle::payload() const noexcept {

@@ -67,6 +67,21 @@ class KeyTable {
         size_++;
     }
 
+    /// Returns where fill() may enter a key. Returns null when the key is known, or when others would have to
+    /// move. Valid until the next insert, fill or erase.
+    Entry* vacancy(std::uint64_t key) noexcept {
+        std::size_t i = home(key);
+        for (std::size_t distance = 0; entries_[i].state != State::empty; distance++, i = (i + 1) & mask_)
+            if (entries_[i].key == key || distance > distance_from_home(i))
+                return nullptr;
+        return &entries_[i];
+    }
+    /// Does insert() for a key whose vacancy() this is.
+    void fill(Entry* vacancy, std::uint64_t key, State state, std::uint32_t record) noexcept {
+        *vacancy = {key, record, state};
+        size_++;
+    }
+
     void erase(Entry* entry) noexcept {
         auto gap = static_cast<std::size_t>(entry - entries_);
         for (std::size_t next = (gap + 1) & mask_;

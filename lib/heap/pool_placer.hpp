@@ -53,11 +53,13 @@ class PoolPlacer {
 
     /// Returns a block for `bytes`; empty when the arena has none, or when the rest is reserved for others.
     memory::Block place(std::size_t bytes) noexcept {
-        if (arena_->class_size(bytes) > available()) [[unlikely]]
+        const unsigned order = arena_->order_of(bytes);
+        const std::size_t size = arena_->unit() << order;
+        if (size > available()) [[unlikely]]
             return {};
-        const memory::Block block = arena_->alloc(bytes);
+        const memory::Block block = arena_->alloc(bytes, order);
         if (block) [[likely]] {
-            set_out(out_ + arena_->size_of(block));
+            set_out(out_ + size);
             most_out_ = std::max(most_out_, out_);
             most_lately_ = std::max(most_lately_, out_);
         }
@@ -74,10 +76,13 @@ class PoolPlacer {
         }
     }
 
-    void release(memory::Block block) noexcept {
-        set_out(out_ - arena_->size_of(block));
+    void release(memory::Block block) noexcept { count_freed(free(block)); }
+    /// Does the first part of release(). Returns the bytes for count_freed(), which many blocks may share.
+    std::size_t free(memory::Block block) noexcept {
         arena_->free(block);
+        return arena_->size_of(block);
     }
+    void count_freed(std::size_t bytes) noexcept { set_out(out_ - bytes); }
 
     /// Sets the quota; blocks above it stay in use until they are released.
     void set_quota(std::size_t quota) noexcept {

@@ -67,6 +67,18 @@ struct alignas(64) Record {
     std::array<std::uint64_t, kInlineItems> inline_items;
     std::array<Range, kInlineRanges> inline_ranges;
 
+    /// Puts item words and ranges back into the record. Free records have them there, so that a heap's
+    /// beginning need not say so.
+    void use_inline() noexcept {
+        coverage.reset(inline_ranges.data(), kInlineRanges);
+        items = inline_items.data();
+        item_capacity = kInlineItems;
+        item_block = {};
+        range_block = {};
+    }
+    bool is_inline() const noexcept {
+        return item_capacity == kInlineItems && coverage.capacity() == kInlineRanges;
+    }
     /// Returns how many of the heap's known bytes never came.
     std::uint64_t missing_bytes() const noexcept {
         return (length == kUnknownLength ? coverage.extent() : length) - coverage.received();

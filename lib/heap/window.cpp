@@ -22,11 +22,6 @@ std::size_t keys_needed(const WindowConfig& c) {
     return std::size_t{c.substreams} * (std::bit_ceil(c.places()) + history_size(c));
 }
 
-/// Returns the note that the history keeps with the count of a one-packet heap. Not 0.
-std::uint32_t note_of(std::uint64_t heap_length, std::uint8_t flavour) {
-    return (static_cast<std::uint32_t>(heap_length) ^ std::uint32_t{flavour} << 24) | 0x80000000U;
-}
-
 }  // namespace
 
 std::size_t Window::records_needed(const WindowConfig& config, std::size_t queue_heaps) {
@@ -55,13 +50,17 @@ Window::Window(const WindowConfig& config, PoolPlacer placer, HeapQueue& queue,
       records_(records_needed(config, queue.capacity())),
       books_(config.books(records_.size())) {
     config_.max_heap_bytes = std::min(config_.max_heap_bytes, kMaxHeapBytes);
+    // Without a history, heaps of one packet leave nothing behind.
+    whole_most_ = config.history == 0 ? 0 : config_.max_heap_bytes;
     set_on_full(config.on_full);
     substreams_.reserve(config.substreams);
     for (std::uint32_t i = 0; i < config.substreams; i++)
         substreams_.emplace_back(config.places(), history_size(config));
     free_.resize(records_.size());
-    for (std::size_t i = records_.size(); i != 0; i--)
+    for (std::size_t i = records_.size(); i != 0; i--) {
+        records_[i - 1].use_inline();
         free_[free_count_++] = &records_[i - 1];
+    }
     ended_.resize(std::bit_ceil(records_.size() + 1));
     ended_mask_ = static_cast<std::uint32_t>(ended_.size() - 1);
 }
@@ -167,7 +166,7 @@ Window::Accepted Window::start_beside(const PacketView& v, Record& rival) noexce
     Record& r = *free_[--free_count_];
     r.base = block.base;
     r.length = v.heap_length;
-    r.coverage.reset(r.inline_ranges.data(), Record::kInlineRanges);
+    r.coverage.restart(0);
     r.packets = 0;
     r.ticket = tickets_->none();
     r.flavour = v.flavour;
@@ -177,13 +176,9 @@ Window::Accepted Window::start_beside(const PacketView& v, Record& rival) noexce
     r.first_arrival = v.arrival;
     r.first_time = r.last_time = 0;
     r.item_extent = v.item_extent;
-    r.items = r.inline_items.data();
     r.item_count = 0;
-    r.item_capacity = Record::kInlineItems;
     r.source = v.source;
     r.payload = block;
-    r.item_block = {};
-    r.range_block = {};
     if (const Grown grown = fill(r, v); grown != Grown::yes) [[unlikely]]
         return cannot_begin(r, v, grown, rival);
     last_block_ = bytes;
@@ -292,14 +287,7 @@ Window::Accepted Window::refuse(const PacketView& v) noexcept {
 [[gnu::always_inline]] inline Window::Grown Window::fill(Record& r, const PacketView& v) noexcept {
     if (v.item_count != 0) {
         if (v.item_count <= Record::kInlineItems) [[likely]] {
-            // A loop of words: for few of them a call or a string instruction costs more than it moves.
-            std::uint64_t* const first = r.inline_items.data();
-            std::uint64_t* last = first;
-            for (std::uint32_t i = 0; i < v.item_count; i++) {
-                std::memcpy(last, v.items + std::size_t{i} * 8, 8);
-                last += std::find(first, last, *last) == last;
-            }
-            r.item_count = static_cast<std::uint32_t>(last - first);
+            r.item_count = take_words(r, v);
         } else {
             if (const Grown grown = reserve_items(r, v.item_count); grown != Grown::yes)
                 return grown;
@@ -451,7 +439,6 @@ void Window::remember_refused(const PacketView& v, PacketOutcome outcome) noexce
 /// Makes a place for one more count in the history. Counts of few bits soon come round to new heaps: half of
 /// them are remembered at most.
 void Window::make_place(Substream& s, std::uint8_t flavour) noexcept {
-    constexpr unsigned kFewBits = 24;
     if (flavour <= kFewBits) [[unlikely]] {
         const std::size_t half = (std::size_t{1} << flavour) / 2 / config_.substreams;
         while (!s.history.empty() && s.history.size() >= half)

@@ -110,6 +110,7 @@ class Window {
            stats::StreamCounters& counters)
         : Window(config, PoolPlacer(), queue, counters) {
         heap_placer_ = &heap_placer;
+        whole_most_ = 0;
     }
 
     struct Accepted {
@@ -169,6 +170,13 @@ class Window {
         r->ticket = tickets_->take();
         return r;
     }
+
+    /// Returns whether the packet holds the whole payload of its heap, as accept_whole() wants it.
+    static bool is_whole(const PacketView& v) noexcept { return v.payload_length == v.heap_length; }
+    /// Does accept() for a heap of one packet that is usual otherwise: new, with a record and memory free,
+    /// few items, and no older heap in its way. Begins, ends and remembers it at once. Requires is_whole(v).
+    /// Returns null when nothing was done: call accept().
+    Record* accept_whole(const PacketView& v) noexcept;
 
     /// Ends a batch: the payload of all placed packets has been written, unless an engine does that. Call it
     /// for batches without copies, too: a stop item takes effect here.
@@ -361,6 +369,7 @@ class Window {
     Accepted cannot_grow(Grown why) noexcept;
     Accepted cannot_begin(Record& r, const PacketView& v, Grown why, const Record* rival) noexcept;
     Grown fill(Record& r, const PacketView& v) noexcept;
+    static std::uint32_t take_words(Record& r, const PacketView& v) noexcept;
     /// Returns the bytes of its payload block: 0 if it lies elsewhere.
     std::size_t bytes_of(const Record& r) const noexcept {
         return r.payload ? placer_.capacity(r.payload) : 0;
@@ -382,6 +391,12 @@ class Window {
     void leave(std::uint64_t key, KeyTable::State state, std::uint8_t flavour) noexcept;
     void remember(std::uint64_t key, KeyTable::State state, std::uint8_t flavour,
                   std::uint32_t note = 0) noexcept;
+    /// Returns the note that the history keeps with the count of a one-packet heap. Not 0.
+    static std::uint32_t note_of(std::uint64_t heap_length, std::uint8_t flavour) noexcept {
+        return (static_cast<std::uint32_t>(heap_length) ^ std::uint32_t{flavour} << 24) | 0x80000000U;
+    }
+    /// Holds the address bits up to which counts soon come round (make_place).
+    static constexpr unsigned kFewBits = 24;
     void remember_refused(const PacketView& v, PacketOutcome outcome) noexcept;
     void make_place(Substream& s, std::uint8_t flavour) noexcept;
     void forget_expired(Substream& s, std::uint64_t now) noexcept;
@@ -403,6 +418,8 @@ class Window {
     void count_gap(std::uint64_t now) noexcept;
     void drop(Record& r) noexcept;
     void free_record(Record& r) noexcept;
+    std::size_t clear(Record& r) noexcept;
+    void free_books(Record& r) noexcept;
     void refuse_packets() noexcept;
     void finish_stop() noexcept;
     Substream& substream_of(std::uint64_t key) noexcept {
@@ -440,6 +457,8 @@ class Window {
     std::uint32_t ended_mask_ = 0;
     std::size_t live_bytes_ = 0;  ///< payload blocks of live heaps
     std::size_t last_block_ = 0;  ///< bytes, of the latest heap
+    /// Limits the payload of accept_whole(): 0 if no heap is one for it.
+    std::uint64_t whole_most_ = 0;
     std::vector<Record*> free_;   ///< stack
     std::vector<Record*> ended_;  ///< ring of heaps on their way to the queue
     std::vector<Substream> substreams_;

@@ -180,24 +180,40 @@ void Window::lend_with(LentPackets& lent) noexcept {
     queue_->lend_with(lent);
 }
 
-void Window::free_record(Record& r) noexcept {
+/// Gives back what the heap had besides its record. Returns the bytes of payload, which are still to be
+/// counted.
+[[gnu::always_inline]] inline std::size_t Window::clear(Record& r) noexcept {
     if (lent_ != nullptr) [[unlikely]]
         lent_->release(r);
-    if (r.payload) [[likely]]
-        placer_.release(r.payload);
-    if (r.item_block) [[unlikely]]
-        books_.give_back(r.item_block);
-    if (r.range_block) [[unlikely]]
-        books_.give_back(r.range_block);
+    if (!r.is_inline()) [[unlikely]]
+        free_books(r);
+    return r.payload ? placer_.free(r.payload) : 0;
+}
+
+void Window::free_record(Record& r) noexcept {
+    placer_.count_freed(clear(r));
     free_[free_count_++] = &r;
+}
+
+[[gnu::noinline]] void Window::free_books(Record& r) noexcept {
+    if (r.item_block)
+        books_.give_back(r.item_block);
+    if (r.range_block)
+        books_.give_back(r.range_block);
+    r.use_inline();
 }
 
 void Window::reclaim() noexcept {
     std::array<Record*, kMaxBatch> back;
     for (;;) {
         const std::size_t n = queue_->reclaim(back.data(), back.size());
-        for (std::size_t i = 0; i < n; i++)
-            free_record(*back[i]);
+        std::size_t bytes = 0;
+        for (std::size_t i = 0; i < n; i++) {
+            bytes += clear(*back[i]);
+            free_[free_count_++] = back[i];
+        }
+        if (bytes != 0)
+            placer_.count_freed(bytes);
         if (n < back.size())
             return;
     }

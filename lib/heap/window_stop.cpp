@@ -55,6 +55,7 @@ void Window::refuse_packets() noexcept {
     stopped_ = true;
     stop_pending_ = true;
     last_record_ = nullptr;
+    whole_most_ = 0;
 }
 
 void Window::finish_stop() noexcept {

@@ -55,8 +55,9 @@ class Arena {
     /// Returns a block of at least `bytes`; an empty Block when none is left or `bytes` exceeds the largest
     /// class. To use the whole class, ask for class_size(bytes): AddressSanitizer reports uses beyond
     /// `bytes`, and any use of a freed block.
-    Block alloc(std::size_t bytes) noexcept {
-        const unsigned order = order_of(bytes);
+    Block alloc(std::size_t bytes) noexcept { return alloc(bytes, order_of(bytes)); }
+    /// Does alloc() for the class `order`, which is order_of(bytes).
+    Block alloc(std::size_t bytes, unsigned order) noexcept {
         if (order >= orders_) [[unlikely]]
             return {};
         Stack& s = stacks_[order];
@@ -85,6 +86,12 @@ class Arena {
     Block shrink(Block block, std::size_t bytes) noexcept;
 
     std::size_t size_of(Block block) const noexcept { return unit_ << block.order; }
+    /// Returns the class for `bytes`: of blocks of unit() << order.
+    unsigned order_of(std::size_t bytes) const noexcept {
+        if (bytes <= unit_)
+            return 0;
+        return static_cast<unsigned>(std::bit_width((bytes - 1) >> unit_shift_));
+    }
     /// Returns the size of the class for `bytes`.
     std::size_t class_size(std::size_t bytes) const noexcept { return unit_ << order_of(bytes); }
     std::size_t unit() const noexcept { return unit_; }
@@ -108,11 +115,6 @@ class Arena {
         std::uint32_t previous;
     };
 
-    unsigned order_of(std::size_t bytes) const noexcept {
-        if (bytes <= unit_)
-            return 0;
-        return static_cast<unsigned>(std::bit_width((bytes - 1) >> unit_shift_));
-    }
     std::uint32_t unit_index(Block block) const noexcept {
         return static_cast<std::uint32_t>(static_cast<std::size_t>(block.base - base_) >> unit_shift_);
     }

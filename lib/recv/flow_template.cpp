@@ -89,17 +89,6 @@ bool FlowTemplate::learn(const std::uint8_t* frame, const wire::UdpView& udp, co
     return true;
 }
 
-std::uint64_t FlowTemplate::item_extent(const std::uint8_t* frame) const noexcept {
-    const wire::Flavour flavour(flavour_);
-    std::uint64_t extent = 0;
-    for (std::uint32_t i = 0; i < item_count_; i++) {
-        const std::uint64_t raw = load_be64(frame + items_at_ + std::size_t{i} * 8);
-        if (!flavour.is_immediate(raw))
-            extent = std::max(extent, flavour.value(raw));
-    }
-    return extent;
-}
-
 FlowCache::FlowCache(std::size_t endpoints)
     : pairs_(std::bit_ceil(std::clamp<std::size_t>(endpoints * 4, 2, 1024))),
       shift_(64 - static_cast<unsigned>(std::countr_zero(pairs_.size()))),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,7 @@
 
 #include "base/byte_order.hpp"
 #include "heap/packet_view.hpp"
+#include "wire/flavour.hpp"
 #include "wire/net.hpp"
 #include "wire/spead.hpp"
 
@@ -68,7 +70,15 @@ class FlowTemplate {
     }
 
     /// Returns the highest address of the items of a matching packet (PacketView::item_extent).
-    std::uint64_t item_extent(const std::uint8_t* frame) const noexcept;
+    std::uint64_t item_extent(const std::uint8_t* frame) const noexcept {
+        std::uint64_t extent = 0;
+        for (std::uint32_t i = 0; i < item_count_; i++) {
+            const std::uint64_t raw = load_be64(frame + items_at_ + std::size_t{i} * 8);
+            if (!wire::Flavour(flavour_).is_immediate(raw))
+                extent = std::max(extent, raw & value_mask_);
+        }
+        return extent;
+    }
 
     std::uint16_t lane() const noexcept { return lane_; }
     std::uint16_t endpoint() const noexcept { return endpoint_; }

@@ -44,7 +44,8 @@ class HeapReceiver {
         require(decoder_.decode(datagram.data(), datagram.size(), datagram.size(), view, payload_at),
                 "every packet is a SPEAD packet");
         view.arrival = ++now_;
-        heap::Record* record = window_.accept_next(view);
+        heap::Record* record =
+            heap::Window::is_whole(view) ? window_.accept_whole(view) : window_.accept_next(view);
         if (record == nullptr) {
             const auto accepted = window_.accept(view);
             if (accepted.outcome == PacketOutcome::control) {

@@ -177,7 +177,7 @@ class Stream {
 
     void accept(Packet packet) {
         const PacketView view = packet.view();
-        Record* record = window_.accept_next(view);
+        Record* record = Window::is_whole(view) ? window_.accept_whole(view) : window_.accept_next(view);
         given_++;
         if (record == nullptr) {
             const Window::Accepted accepted = window_.accept(view);

@@ -190,14 +190,20 @@ class Rig {
     }
 
     stats::StreamCounters counters;
-    std::uint64_t now = 1;        ///< when heaps are handed over, in ticks
-    std::uint64_t forgotten = 0;  ///< heaps handed over before their times were forgotten
-    bool short_way = true;        ///< ask accept_next() first, as the RX lcore does
+    std::uint64_t now = 1;          ///< when heaps are handed over, in ticks
+    std::uint64_t forgotten = 0;    ///< heaps handed over before their times were forgotten
+    bool short_way = true;          ///< ask accept_next() or accept_whole() first, as the RX lcore does
+    std::uint64_t whole_heaps = 0;  ///< packets that accept_whole() took
 
   private:
     Window::Accepted decide(const PacketView& v) {
-        if (Record* const r = short_way ? window_.accept_next(v) : nullptr; r != nullptr)
+        Record* r = nullptr;
+        if (short_way)
+            r = Window::is_whole(v) ? window_.accept_whole(v) : window_.accept_next(v);
+        if (r != nullptr) {
+            whole_heaps += Window::is_whole(v) ? 1 : 0;
             return {PacketOutcome::placed, r};
+        }
         return window_.accept(v);
     }
 

@@ -2,6 +2,7 @@
 #include "heap/coverage.hpp"
 
 #include <algorithm>
+#include <array>
 #include <random>
 #include <vector>
 
@@ -49,6 +50,23 @@ TEST(Coverage, GrowsItsPrefixWithWhatComesInOrder) {
     EXPECT_EQ(c->extent(), 11U);
     EXPECT_EQ(c->received(), 11U);
     EXPECT_TRUE(c.list().empty());
+}
+
+TEST(Coverage, RestartsWithAPrefixInTheSameRoom) {
+    std::array<Range, 2> room{};
+    Coverage c;
+    c.reset(room.data(), 2);
+    EXPECT_EQ(c.add(5, 6), Cover::added);
+    EXPECT_EQ(c.add(0, 1), Cover::added);
+    c.restart(10);
+    EXPECT_EQ(c.prefix(), 10U);
+    EXPECT_EQ(c.received(), 10U);
+    EXPECT_EQ(c.extent(), 10U);
+    EXPECT_TRUE(c.ranges().empty());
+    EXPECT_EQ(c.capacity(), 2U);
+    EXPECT_EQ(c.add(20, 21), Cover::added);
+    EXPECT_EQ(c.add(30, 31), Cover::added);
+    EXPECT_EQ(c.add(40, 41), Cover::full);
 }
 
 TEST(Coverage, KeepsRangesSortedDisjointAndApart) {

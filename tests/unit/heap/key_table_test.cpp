@@ -48,6 +48,7 @@ TEST(KeyTable, KeepsWhatIsWrittenThroughAnEntry) {
 }
 
 TEST(KeyTable, AgreesWithAMapUnderRandomUse) {
+    std::uint64_t filled = 0;
     for (std::uint64_t seed = 1; seed <= 20; seed++) {
         SCOPED_TRACE(::testing::Message() << "seed " << seed);
         std::mt19937_64 random(seed);
@@ -64,6 +65,7 @@ TEST(KeyTable, AgreesWithAMapUnderRandomUse) {
             const auto known = model.find(key);
             ASSERT_EQ(entry != nullptr, known != model.end()) << "step " << step;
             if (entry != nullptr) {
+                ASSERT_EQ(table.vacancy(key), nullptr) << "it is known";
                 ASSERT_EQ(entry->key, key);
                 ASSERT_EQ(entry->record, known->second);
                 if (random() % 2 == 0) {
@@ -79,7 +81,12 @@ TEST(KeyTable, AgreesWithAMapUnderRandomUse) {
                     model.erase(victim);
                 }
                 const auto record = static_cast<std::uint32_t>(random());
-                table.insert(key, State::live, record);
+                KeyTable::Entry* const vacancy = random() % 2 == 0 ? table.vacancy(key) : nullptr;
+                filled += vacancy != nullptr ? 1 : 0;
+                if (vacancy != nullptr)
+                    table.fill(vacancy, key, State::live, record);
+                else
+                    table.insert(key, State::live, record);
                 model.emplace(key, record);
             }
             ASSERT_EQ(table.size(), model.size());
@@ -89,6 +96,7 @@ TEST(KeyTable, AgreesWithAMapUnderRandomUse) {
             ASSERT_EQ(table.find(key)->record, record);
         }
     }
+    EXPECT_GT(filled, 10'000U);
 }
 
 struct Pattern {

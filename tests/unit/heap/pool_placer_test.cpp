@@ -149,6 +149,20 @@ TEST(PoolPlacer, LendsWhatIsUnreservedAndKeepsEveryReservation) {
     EXPECT_EQ(Three::take_all(t.b, 256 * kKiB, of_b), 8U) << "everything is as at the beginning";
 }
 
+TEST(PoolPlacer, CountsManyFreedBlocksAtOnce) {
+    Three t;
+    std::vector<memory::Block> of_a, of_b;
+    EXPECT_EQ(Three::take_all(t.a, 256 * kKiB, of_a), 8U) << "its own, and what is nobody's";
+    std::size_t bytes = 0;
+    for (const memory::Block block : of_a)
+        bytes += t.a.free(block);
+    EXPECT_EQ(bytes, 2 * kMiB);
+    EXPECT_FALSE(t.a.place(1)) << "not counted yet";
+    t.a.count_freed(bytes);
+    EXPECT_EQ(t.a.out(), 0U);
+    EXPECT_EQ(Three::take_all(t.b, 256 * kKiB, of_b), 8U);
+}
+
 TEST(PoolPlacer, IsMadeWithoutAQuotaWhileTheLcoreUsesTheOthers) {
     memory::Arena arena(2 * kMiB, kMiB);
     Reservations reservations(arena.capacity());

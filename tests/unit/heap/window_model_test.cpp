@@ -66,6 +66,7 @@ void expect_same_counts(const Rig& rig, const Model& model) {
 struct Seen {
     std::array<std::uint64_t, kPacketOutcomes> packets{};
     std::array<std::uint64_t, kHeapEnds> ended{};
+    std::uint64_t whole_heaps = 0;
 };
 
 void run(std::uint64_t seed, Seen& seen) {
@@ -84,6 +85,9 @@ void run(std::uint64_t seed, Seen& seen) {
     Traffic::Settings t;
     t.senders = 1 + random() % 4;
     t.heaps = 60;
+    // Every fourth run has many heaps of one packet.
+    if (seed % 4 == 0)
+        t.longest_heap = 80;
     t.loss = random() % 3 == 0 ? 0 : 0.05;
     t.repeat = random() % 3 == 0 ? 0 : 0.1;
     t.hostile = random() % 3 == 0 ? 0 : 0.15;
@@ -134,6 +138,7 @@ void run(std::uint64_t seed, Seen& seen) {
     ASSERT_NO_FATAL_FAILURE(expect_delivered(rig, model));
     ASSERT_NO_FATAL_FAILURE(expect_same_counts(rig, model));
     ASSERT_EQ(rig.counters.heaps_live, 0U);
+    seen.whole_heaps += rig.whole_heaps;
     for (std::size_t o = 0; o < kPacketOutcomes; o++)
         seen.packets[o] += model.packets[o];
     for (std::size_t e = 0; e < kHeapEnds; e++)
@@ -156,6 +161,7 @@ TEST(WindowModel, AgreesWithTheWindowOnRandomTraffic) {
         EXPECT_GT(seen.packets[static_cast<std::size_t>(o)], spead::test::cases(20)) << name_of(o);
     for (std::size_t e = 0; e < kHeapEnds; e++)
         EXPECT_GT(seen.ended[e], spead::test::cases(20)) << kHeapEndNames[e];
+    EXPECT_GT(seen.whole_heaps, spead::test::cases(100));
 }
 
 }  // namespace

@@ -34,8 +34,8 @@ std::size_t HeapQueue::pop_burst(std::span<HeapHandle> out) {
         std::array<void*, 64> records;
         const auto want = static_cast<unsigned>(std::min(records.size(), out.size() - total));
         const unsigned n = rte_ring_mc_rts_dequeue_burst(queue_.get(), records.data(), want, nullptr);
-        // They are empty: an assignment would look at what it replaces.
         for (unsigned i = 0; i < n; i++) {
+            out[total + i].reset();
             out[total + i].queue_ = this;
             out[total + i].record_ = static_cast<Record*>(records[i]);
         }

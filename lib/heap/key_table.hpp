@@ -67,13 +67,19 @@ class KeyTable {
         size_++;
     }
 
-    /// Returns where fill() may enter a key. Returns null when the key is known, or when others would have to
-    /// move. Valid until the next insert, fill or erase.
-    Entry* vacancy(std::uint64_t key) noexcept {
+    /// Returns where fill() may enter a key. Returns null when it is `known`, or when others have to move:
+    /// then insert() enters it. Valid until the next insert, fill or erase.
+    Entry* vacancy(std::uint64_t key, bool& known) noexcept {
+        known = false;
         std::size_t i = home(key);
-        for (std::size_t distance = 0; entries_[i].state != State::empty; distance++, i = (i + 1) & mask_)
-            if (entries_[i].key == key || distance > distance_from_home(i))
+        for (std::size_t distance = 0; entries_[i].state != State::empty; distance++, i = (i + 1) & mask_) {
+            if (entries_[i].key == key) {
+                known = true;
                 return nullptr;
+            }
+            if (distance > distance_from_home(i))
+                return nullptr;
+        }
         return &entries_[i];
     }
     /// Does insert() for a key whose vacancy() this is.

@@ -65,7 +65,9 @@ TEST(KeyTable, AgreesWithAMapUnderRandomUse) {
             const auto known = model.find(key);
             ASSERT_EQ(entry != nullptr, known != model.end()) << "step " << step;
             if (entry != nullptr) {
-                ASSERT_EQ(table.vacancy(key), nullptr) << "it is known";
+                bool is_known = false;
+                ASSERT_EQ(table.vacancy(key, is_known), nullptr);
+                ASSERT_TRUE(is_known);
                 ASSERT_EQ(entry->key, key);
                 ASSERT_EQ(entry->record, known->second);
                 if (random() % 2 == 0) {
@@ -81,7 +83,11 @@ TEST(KeyTable, AgreesWithAMapUnderRandomUse) {
                     model.erase(victim);
                 }
                 const auto record = static_cast<std::uint32_t>(random());
-                KeyTable::Entry* const vacancy = random() % 2 == 0 ? table.vacancy(key) : nullptr;
+                bool is_known = true;
+                KeyTable::Entry* vacancy = table.vacancy(key, is_known);
+                ASSERT_FALSE(is_known);
+                if (random() % 2 == 0)
+                    vacancy = nullptr;
                 filled += vacancy != nullptr ? 1 : 0;
                 if (vacancy != nullptr)
                     table.fill(vacancy, key, State::live, record);

@@ -222,8 +222,8 @@ bool BasicRxAgent<Decoder>::fast_path(Source& source, rte_mbuf* mbuf, std::uint6
     }
     if (source.arrivals != nullptr) [[unlikely]]
         note_arrival(*record, *mbuf, *source.arrivals);
-    // In its place, member by member: the copy of a local would wait for the stores of its members (1 % at 64
-    // bytes in heaps of 64 KiB).
+    // In its place, member by member: the copy of a local would wait for the stores of its members (1.5 of
+    // 30 ns at 64 bytes in heaps of 64 KiB).
     Copy& copy = copies_[copy_count_];
     copy.base = &record->base;
     copy.from = frame + flow->payload_at();

@@ -212,8 +212,8 @@ void AssemblePasses::take_all() noexcept {
         consumers_[s]->take(lanes_[s]->queue);
 }
 
-/// Looks at a part of the queues after each burst, in turn. Looks at all, most of them empty, took as long as a
-/// third of the lcore's work with 64 streams; consumers of a run look on their own threads.
+/// Looks at a part of the queues after each burst, in turn. Looks at all, most of them empty, took as long as
+/// a third of the lcore's work with 64 streams; consumers of a run look on their own threads.
 void AssemblePasses::take_some() noexcept {
     const std::size_t some = (lanes_.size() + kLookTurns - 1) / kLookTurns;
     for (std::size_t i = 0; i < some; i++) {

@@ -84,7 +84,7 @@ class AssemblePasses {
     std::uint64_t copy_passes_ = 0;
     std::uint64_t now_offset_ = 0;  ///< ticks that housekeeping was told of, and that did not pass
     std::uint64_t passes_ = 0;
-    std::size_t next_look_ = 0;       ///< stream whose queue the consumers look at next
+    std::size_t next_look_ = 0;      ///< stream whose queue the consumers look at next
     std::uint64_t received_at_ = 0;  ///< ticks that the last pass took the lcore
     std::atomic<bool> all_received_{false};
 };

@@ -6,6 +6,7 @@
 #include "base/units.hpp"
 #include "config/limits.hpp"
 #include "config/names.hpp"
+#include "recv/distributor.hpp"
 
 namespace spead::app {
 
@@ -63,6 +64,20 @@ void add_chunks_options(CLI::App& app, BenchOptions& bench) {
     options.choice("--copy", bench.copy, config::kCopies, "Copies into the cache or past it");
     options.integers("--lcores", bench.lcores, {1, 16},
                      "Lcores that fill the same chunks; one is measured, too");
+    add_measurement(options, bench);
+}
+
+void add_distribute_options(CLI::App& app, BenchOptions& bench) {
+    OptionSet options(app);
+    bench.payload_sizes = {64, 1024, 8192};
+    bench.working_sets = {std::uint64_t{4} << 20, std::uint64_t{512} << 20};
+    bench.streams = {1, 16};
+    bench.lcores = {2, 4};
+    options.integers("--payload", bench.payload_sizes, {1, 65400}, "SPEAD payload bytes per packet");
+    options.sizes("--set", bench.working_sets, kSet, "", "Bytes of packets used in rotation: warm, cold");
+    options.integers("--streams", bench.streams, {1, 65536}, "Streams that send in turn");
+    options.integers("--lcores", bench.lcores, {2, recv::Distributor::kMaxOthers + 1},
+                     "Lcores that share the queue, with the one that polls it");
     add_measurement(options, bench);
 }
 

@@ -37,7 +37,7 @@ enum class BenchLike : std::uint8_t { nothing, spead2_mem };
 inline constexpr std::array kBenchLikes{config::Word{BenchLike::nothing, "none"},
                                         config::Word{BenchLike::spead2_mem, "spead2-mem"}};
 
-/// Holds the measurements of `bench assemble`, `chunks` and `transmit`: every combination of the lists.
+/// Holds the measurements of `bench assemble`, `chunks`, `distribute` and `transmit`: every combination of the lists.
 struct BenchOptions {
     std::vector<std::uint32_t> payload_sizes;  ///< SPEAD payload bytes per packet
     std::vector<std::uint64_t> heap_sizes;     ///< bytes; 0: one packet per heap
@@ -54,7 +54,7 @@ struct BenchOptions {
     bool lend = false;                  ///< assemble: each combination again, with lent packets
     std::string patterns;               ///< chunks: names with commas between
     BenchWay way = BenchWay::direct;    ///< chunks
-    std::vector<std::uint32_t> lcores;  ///< chunks: how many fill the same chunks
+    std::vector<std::uint32_t> lcores;  ///< chunks: how many fill the same ones; distribute: share a queue
     double time = 1.0;                  ///< seconds measured per combination
     std::uint32_t rounds = 5;           ///< alternations between the work and its limit; the median counts
     std::string device;                 ///< transmit: port to send into
@@ -67,6 +67,7 @@ struct BenchOptions {
 /// Sets the command's defaults and adds its options. `options` must outlive the parse.
 void add_assemble_options(CLI::App& app, BenchOptions& options);
 void add_chunks_options(CLI::App& app, BenchOptions& options);
+void add_distribute_options(CLI::App& app, BenchOptions& options);
 void add_transmit_options(CLI::App& app, BenchOptions& options);
 
 /// Fills in the shape that `like` names.

@@ -7,9 +7,10 @@ namespace spead::app::commands {
 
 std::span<const CommandEntry> table() {
     static const std::array entries{
-        recv(),         send(),           loopback(),   capture(),      replay(), run(),
-        info(),         check(),          selftest(),   top(),          attach(), bench_assemble(),
-        bench_chunks(), bench_transmit(), bench_link(), bench_latency()};
+        recv(),       send(),           loopback(),     capture(),          replay(),
+        run(),        info(),           check(),        selftest(),         top(),
+        attach(),     bench_assemble(), bench_chunks(), bench_distribute(), bench_transmit(),
+        bench_link(), bench_latency()};
     return entries;
 }
 

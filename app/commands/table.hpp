@@ -22,6 +22,7 @@ CommandEntry top();
 CommandEntry attach();
 CommandEntry bench_assemble();
 CommandEntry bench_chunks();
+CommandEntry bench_distribute();
 CommandEntry bench_transmit();
 CommandEntry bench_link();
 CommandEntry bench_latency();

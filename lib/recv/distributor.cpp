@@ -9,13 +9,15 @@
 #include <rte_ring.h>
 
 #include "base/error.hpp"
+#include "recv/mbufs.hpp"
 #include "wire/net.hpp"
 
 namespace spead::recv {
 
 namespace {
 
-constexpr std::uint16_t kAhead = 4;
+/// Holds how far ahead headers are prefetched. All mbufs of the burst have been by then.
+constexpr std::uint16_t kAhead = 8;
 
 void free_ring(rte_ring* ring) {
     std::free(ring);
@@ -66,6 +68,7 @@ void Distributor::Table::add(const Endpoint& endpoint, std::vector<std::uint16_t
     if (!classifier_.add(endpoint, {static_cast<std::uint16_t>(destinations_.size()), 0}))
         throw_error("distributor", "{} exists already", to_string(endpoint));
     destinations_.push_back(std::move(destinations));
+    flows_.forget();  // the endpoint may name a source of another one's packets
 }
 
 port::RxQueue Distributor::own() noexcept {
@@ -93,8 +96,26 @@ std::uint16_t Distributor::share_burst(void* context, std::uint16_t, rte_mbuf** 
         static_cast<rte_ring*>(context), reinterpret_cast<void**>(mbufs), max, nullptr));
 }
 
-/// Returns the destination; the first one for packets that cannot be told apart.
+/// Returns the destination; the first one for packets that cannot be told apart. A packet like the last one
+/// of its endpoint takes one comparison, which says what the parsers would (recv/flow_template.hpp).
 std::uint16_t Distributor::destination(const rte_mbuf* mbuf) noexcept {
+    if (mbuf->nb_segs != 1 || mbuf->data_len < wire::kNetHeader) [[unlikely]]
+        return look_up(mbuf);
+    const auto* const frame = rte_pktmbuf_mtod(mbuf, const std::uint8_t*);
+    const FlowTemplate* flow = &table_.flows_.usual(frame);
+    heap::PacketView view;
+    if (!flow->match(frame, mbuf->data_len, false, view)) [[unlikely]] {
+        flow = &table_.flows_.other(frame);
+        if (!flow->match(frame, mbuf->data_len, false, view))
+            return look_up(mbuf);
+        table_.flows_.turn(frame);
+    }
+    const std::vector<std::uint16_t>& ways = table_.destinations_[flow->lane()];
+    return ways[share_of(view.key, ways.size())];
+}
+
+/// Returns it for any packet, by the parsers. Templates learn from it.
+[[gnu::noinline]] std::uint16_t Distributor::look_up(const rte_mbuf* mbuf) noexcept {
     const std::size_t length = mbuf->pkt_len;
     std::size_t have = mbuf->data_len;
     const auto* frame = rte_pktmbuf_mtod(mbuf, const std::uint8_t*);
@@ -110,13 +131,13 @@ std::uint16_t Distributor::destination(const rte_mbuf* mbuf) noexcept {
     if (target == nullptr)
         return 0;
     const std::vector<std::uint16_t>& ways = table_.destinations_[target->lane];
-    if (ways.size() == 1)
-        return ways.front();
     const std::size_t head = std::min<std::size_t>(have - udp.payload_offset, udp.payload_length);
     heap::PacketView view;
     std::uint32_t payload_at = 0;
     if (!decoder_.decode(frame + udp.payload_offset, head, udp.payload_length, view, payload_at)) [[unlikely]]
         return ways.front();
+    if (have == length && udp.payload_offset == wire::kNetHeader)
+        SpeadDecoder::learn(table_.flows_.turn(frame), frame, udp, *target, UINT16_MAX);
     return ways[share_of(view.key, ways.size())];
 }
 
@@ -143,14 +164,16 @@ std::uint16_t Distributor::poll(rte_mbuf** mbufs, std::uint16_t max) noexcept {
     if (closed_) [[unlikely]]
         return 0;
     const std::uint16_t n = from_.rx_burst(mbufs, std::min(max, kBurst));
+    for (std::uint16_t i = 0; i < n; i++)
+        rte_prefetch0(mbufs[i]);
     for (std::uint16_t i = 0; i < std::min(n, kAhead); i++)
-        rte_prefetch0(rte_pktmbuf_mtod(mbufs[i], const void*));
+        prefetch_header(mbufs[i]);
     std::uint16_t kept = 0;
     // Until they are in a ring they are nowhere else.
     waiting_.store(n, std::memory_order_release);
     for (std::uint16_t i = 0; i < n; i++) {
         if (i + kAhead < n)
-            rte_prefetch0(rte_pktmbuf_mtod(mbufs[i + kAhead], const void*));
+            prefetch_header(mbufs[i + kAhead]);
         rte_mbuf* const mbuf = mbufs[i];
         const std::uint16_t to = destination(mbuf);
         if (to == 0) {

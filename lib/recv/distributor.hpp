@@ -12,6 +12,7 @@
 #include "base/endpoint.hpp"
 #include "port/port_io.hpp"
 #include "recv/classifier.hpp"
+#include "recv/flow_template.hpp"
 #include "recv/spead_decoder.hpp"
 
 struct rte_mbuf;
@@ -44,7 +45,11 @@ class Distributor {
 
       private:
         friend class Distributor;
+        /// Gives so many endpoints most likely a place of their own; more of them share places.
+        static constexpr std::size_t kFlows = 64;
+
         Classifier classifier_;  ///< Target::lane is an index into destinations_
+        FlowCache flows_{kFlows};
         std::vector<std::vector<std::uint16_t>> destinations_;
     };
 
@@ -108,7 +113,8 @@ class Distributor {
     static std::uint16_t own_burst(void* context, std::uint16_t, rte_mbuf** mbufs, std::uint16_t max);
     static std::uint16_t share_burst(void* context, std::uint16_t, rte_mbuf** mbufs, std::uint16_t max);
     std::uint16_t poll(rte_mbuf** mbufs, std::uint16_t max) noexcept;
-    std::uint16_t destination(const rte_mbuf* mbuf) noexcept;
+    [[gnu::always_inline]] inline std::uint16_t destination(const rte_mbuf* mbuf) noexcept;
+    std::uint16_t look_up(const rte_mbuf* mbuf) noexcept;
     bool pass_on() noexcept;
 
     port::RxQueue from_;

@@ -157,6 +157,16 @@ class Bench(harness.ProgramTest):
                 self.assertEqual(row["packets"] * row["payload"] % row["heap"], 0)
             self.assertIn(f"way: {way}", finished.out)
 
+    def test_an_lcore_distributes_every_packet(self):
+        document, _ = self.measured("distribute", "--payload", "64,1024", "--set", "4MiB", "--streams", "1,16", "--lcores",
+                                    "2,4", "--time", "1ms", "--rounds", 2)
+        self.assertEqual(document["benchmark"], "distribute")
+        self.assertEqual([(row["payload"], row["streams"], row["lcores"]) for row in document["rows"]],
+                         [(p, s, n) for p in (64, 1024) for s in (1, 16) for n in (2, 4)])
+        for row in document["rows"]:
+            self.assertTrue(row["exact"], row)
+            self.assertAlmostEqual(row["added_ns"], row["ns_per_packet"] - row["bare_ns_per_packet"], places=6)
+
     def test_several_lcores_fill_the_same_chunks(self):
         cpus = len(os.sched_getaffinity(0))
         for way in ("direct", "tracked", "callback"):

@@ -138,6 +138,45 @@ TEST(RxAgent, TellsApartStreamsThatShareASource) {
     }
 }
 
+/// Sends streams by turns, with chains and broken frames between their packets.
+TEST(RxAgent, TakesManyStreamsByTurnsWhateverIsBetweenThem) {
+    Rig rig(32U << 20, 512U << 10, 8191);
+    rig.add_source();
+    constexpr std::uint32_t kStreams = 70;
+    constexpr std::uint64_t kHeaps = 12;
+    constexpr std::size_t kLength = 2000;
+    for (std::uint32_t i = 0; i < kStreams; i++)
+        rig.add_lane(0, lane_config("s" + std::to_string(i), one_group(0xEF0A0000 + i)));
+    std::vector<std::vector<Bytes>> each;
+    for (std::uint32_t i = 0; i < kStreams; i++)
+        each.push_back(interleaved(1 + i, kHeaps, kLength, 400, {.to = 0xEF0A0000 + i}));
+    Random random(3);
+    std::uint64_t broken = 0;
+    for (std::size_t k = 0; k < each[0].size(); k++) {
+        for (const auto& of_one : each) {
+            const Bytes& f = of_one[k];
+            if (random() % 8 == 0)
+                rig.queue().add(rig.queue().chain(f, {1 + random() % (f.size() - 1)}));
+            else
+                rig.queue().add(f);
+            if (random() % 8 == 0) {
+                const std::size_t size = 1 + random() % (wire::kNetHeader + wire::kSpeadHeader);
+                rig.queue().add(Bytes(f.begin(), f.begin() + static_cast<std::ptrdiff_t>(size)));
+                broken++;
+            }
+        }
+        rig.poll_all();
+    }
+    EXPECT_EQ(rig.others(PortOutcome::stream), broken);
+    for (std::uint32_t i = 0; i < kStreams; i++) {
+        EXPECT_EQ(rig.others(PacketOutcome::placed, i), 0U);
+        std::vector<Taken> heaps;
+        while (heap::HeapHandle h = rig.lane(i).queue.try_pop())
+            heaps.push_back(taken(h));
+        expect_whole(heaps, 1 + i, kHeaps, kLength);
+    }
+}
+
 TEST(RxAgent, TellsApartSourcesWithTheSameGroups) {
     Rig rig;
     for (std::size_t i = 0; i < 3; i++) {

@@ -118,6 +118,88 @@ TEST_F(DistributorTest, LooksIntoPacketsInSegmentsSplitAnywhere) {
     }
 }
 
+TEST_F(DistributorTest, AnEndpointThatIsAddedGetsItsSourceFromOneThatHadIt) {
+    spread_over(2, {1});
+    rx.add(packet(1));
+    take(distributor->own());
+    EXPECT_THAT(take(distributor->share(0)), ElementsAre(1));
+    const Way way;
+    distributor->table().add({{way.to}, way.port, {way.from}}, {2});
+    rx.add(packet(2));
+    take(distributor->own());
+    EXPECT_THAT(take(distributor->share(0)), ElementsAre());
+    EXPECT_THAT(take(distributor->share(1)), ElementsAre(2));
+}
+
+/// Compares with the parsers: packets of a few shapes by turns, some broken, of endpoints with and without a
+/// source.
+TEST_F(DistributorTest, SpreadsAnyPacketAsTheParsersSay) {
+    const std::vector<std::vector<std::uint16_t>> ways{{0, 1, 2}, {2}, {1, 0}};
+    const std::vector<Endpoint> endpoints{
+        {{0xEF010203}, 7148, {}}, {{0xEF010203}, 7148, {0x0A000009}}, {{0xEF010204}, 7148, {}}};
+    distributor = std::make_unique<Distributor>(2);
+    distributor->connect(rx.queue());
+    Classifier classifier;
+    for (std::size_t i = 0; i < endpoints.size(); i++) {
+        distributor->table().add(endpoints[i], ways[i]);
+        classifier.add(endpoints[i], {static_cast<std::uint16_t>(i), 0});
+    }
+    const auto destination = [&](const Bytes& f) -> std::size_t {
+        wire::UdpView udp;
+        if (wire::parse_udp(f.data(), f.size(), f.size(), false, udp) != PortOutcome::stream)
+            return 0;
+        const Target* const target = classifier.find(udp.dst_ip, udp.dst_port, udp.src_ip);
+        if (target == nullptr)
+            return 0;
+        const auto judged = judge(f.data(), f.size(), false, classifier, UINT32_MAX);
+        const std::vector<std::uint16_t>& to = ways[target->lane];
+        return judged ? to[Distributor::share_of(judged->view.key, to.size())] : to.front();
+    };
+    const auto take_frames = [](port::RxQueue queue) {
+        std::array<rte_mbuf*, 64> mbufs;
+        std::vector<Bytes> frames(queue.rx_burst(mbufs.data(), 64));
+        for (std::size_t i = 0; i < frames.size(); i++) {
+            Bytes& f = frames[i];
+            f.resize(rte_pktmbuf_pkt_len(mbufs[i]));
+            if (const void* const at =
+                    rte_pktmbuf_read(mbufs[i], 0, static_cast<std::uint32_t>(f.size()), f.data());
+                at != f.data())
+                std::memcpy(f.data(), at, f.size());
+            rte_pktmbuf_free(mbufs[i]);
+        }
+        return frames;
+    };
+
+    Random random(7);
+    std::vector<wire::test::Packet> shapes;
+    for (int i = 0; i < 3; i++)
+        shapes.push_back(any_packet(random, false));
+    for (int burst = 0; burst < 400; burst++) {
+        std::vector<std::vector<Bytes>> expected(3);
+        shapes[random() % shapes.size()] = any_packet(random);
+        for (int i = 0; i < 64; i++) {
+            Way way;
+            way.to += random() % 3;
+            way.from = random() % 2 == 0 ? 0x0A000009 : 0x0A000000 + random() % 16;
+            if (random() % 16 == 0)
+                way.tags = {0x8100};
+            Bytes f = frame(shapes[random() % shapes.size()].build(), way);
+            if (random() % 8 == 0)
+                f[random() % f.size()] ^= static_cast<std::uint8_t>(1U << random() % 8);
+            if (random() % 32 == 0)
+                f.resize(random() % f.size() + 1);
+            expected[destination(f)].push_back(f);
+            if (random() % 8 == 0)
+                rx.add(rx.chain(f, {random() % f.size()}));
+            else
+                rx.add(f);
+        }
+        ASSERT_EQ(take_frames(distributor->own()), expected[0]) << "burst " << burst;
+        ASSERT_EQ(take_frames(distributor->share(0)), expected[1]) << "burst " << burst;
+        ASSERT_EQ(take_frames(distributor->share(1)), expected[2]) << "burst " << burst;
+    }
+}
+
 TEST_F(DistributorTest, AFullRingHoldsTheQueueUpAndLosesNothing) {
     spread_over(1, {1});
     constexpr unsigned kPackets = 2000;

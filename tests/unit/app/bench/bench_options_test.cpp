@@ -69,6 +69,13 @@ TEST(BenchChunks, OneLcoreFillsThemUnlessMoreAreNamed) {
     EXPECT_EQ(bench.lcore, 1u);
 }
 
+TEST(BenchDistribute, SharesAQueueAmongTwoLcoresAtLeast) {
+    EXPECT_EQ(parsed_options<BenchOptions>("bench distribute").lcores, (std::vector<std::uint32_t>{2, 4}));
+    EXPECT_EQ(parsed_options<BenchOptions>("bench distribute --lcores 8").lcores,
+              std::vector<std::uint32_t>{8});
+    test::expect_refused("bench distribute --lcores 1", {"--lcores"});
+}
+
 TEST(BenchTransmit, EveryOptionArrives) {
     EXPECT_EQ(parsed_options<BenchOptions>("bench transmit").device, "net_null0");
     const BenchOptions bench = parsed_options<BenchOptions>(

@@ -37,7 +37,8 @@ enum class BenchLike : std::uint8_t { nothing, spead2_mem };
 inline constexpr std::array kBenchLikes{config::Word{BenchLike::nothing, "none"},
                                         config::Word{BenchLike::spead2_mem, "spead2-mem"}};
 
-/// Holds the measurements of `bench assemble`, `chunks`, `distribute` and `transmit`: every combination of the lists.
+/// Holds the measurements of `bench assemble`, `chunks`, `distribute` and `transmit`: every combination of
+/// the lists.
 struct BenchOptions {
     std::vector<std::uint32_t> payload_sizes;  ///< SPEAD payload bytes per packet
     std::vector<std::uint64_t> heap_sizes;     ///< bytes; 0: one packet per heap

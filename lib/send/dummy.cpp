@@ -15,7 +15,6 @@ void Transmitter::copy_for_dummies(const Slot& from) noexcept {
     dummy_.packets = from.packets;
     dummy_.destination = from.destination;
     dummy_.entry = from.entry;
-    dummy_.stamped = false;
 }
 
 void Transmitter::begin_dummies() noexcept {
@@ -27,7 +26,6 @@ void Transmitter::begin_dummies() noexcept {
     dummy_.entry.layout = &dummy_layout_;
     dummy_.destination = destinations_.data();
     dummy_.packets.start(dummy_layout_, 0);
-    dummy_.stamped = false;
     // The first one alone has the item pointer.
     dummy_.packets.advance(dummy_.packets.next());
 }

@@ -76,7 +76,7 @@ class FrameBuilder {
     /// Returns whether packets of the slot's run can be made by a run function.
     bool has_run(const Slot& slot) const noexcept {
         return slot.packets.run().packets != 0 && options_.checksum != UdpChecksum::software &&
-               PacketStamp::fits(*slot.destination, slot.packets);
+               PacketStamp::fits(*slot.destination, slot.packets.run_pointers());
     }
     /// Returns whether payload of that kind and length should be sent without a copy, if enough packets
     /// follow.
@@ -90,6 +90,16 @@ class FrameBuilder {
     /// Returns false when there are no mbufs or references for all. Does not advance the slot.
     bool external_run(Slot& slot, std::uint32_t n, std::uint32_t wanted, rte_mbuf** frames) noexcept;
     bool copied_run(Slot& slot, std::uint32_t n, std::uint32_t wanted, rte_mbuf** frames) noexcept;
+
+    /// Returns whether the slot's heap is one packet that whole() makes. Of the slot, only entry and
+    /// destination are read.
+    bool is_whole(const Slot& slot) const noexcept {
+        const HeapLayout& layout = *slot.entry.layout;
+        return layout.only.data != nullptr && options_.checksum != UdpChecksum::software &&
+               PacketStamp::fits(*slot.destination, static_cast<std::uint32_t>(layout.pointers.size()));
+    }
+    /// Makes that packet, as single() would.
+    Result whole(Slot& slot, bool may_external, std::uint32_t wanted) noexcept;
 
     /// Makes `packet`, which is the slot's next one. `may_external`: enough packets follow it for the driver
     /// to release its memory. Does not advance the slot.
@@ -122,7 +132,7 @@ class FrameBuilder {
     Result chain(Slot& slot, const Packetiser::Packet& packet, const Pieces& pieces,
                  std::uint32_t wanted) noexcept;
     rte_mbuf* make_head(Slot& slot, const Packetiser::Packet& packet, std::uint32_t wanted) noexcept;
-    void make_stamp(Slot& slot) const noexcept;
+    static void write_headers(Slot& slot, const Packetiser::Packet& packet, std::uint8_t* out) noexcept;
     void first_segment(rte_mbuf& m, std::uint32_t length, std::uint32_t total,
                        std::uint32_t segments) const noexcept;
     static std::uint8_t* data(rte_mbuf& m) noexcept {

@@ -73,34 +73,82 @@ class DestinationHeader {
     UdpChecksum checksum_;
 };
 
-/// Holds the headers of the similar packets of one heap (Packetiser::Run): only PAYLOAD_OFFSET is patched per
-/// packet.
+/// Holds the headers of packets to one destination that are alike: in flavour, payload and number of item
+/// pointers. A packet then costs a copy of fixed size and the three or more words in which it differs.
 class alignas(64) PacketStamp {
   public:
     /// Limits the headers; longer ones have no stamp.
     static constexpr std::size_t kCapacity = 192;
 
-    static bool fits(const DestinationHeader& destination, const Packetiser& packets) noexcept {
-        return destination.length() + packets.run_header() <= kCapacity;
+    static bool fits(const DestinationHeader& destination, std::uint32_t pointers) noexcept {
+        return destination.length() + kPacketPrefix + wire::kItemPointer * pointers <= kCapacity;
     }
 
-    /// Sets the headers. Requires fits(destination, packets).
-    void set(const DestinationHeader& destination, const Packetiser& packets,
-             wire::Flavour flavour) noexcept {
-        const std::size_t net = destination.length();
-        destination.write(bytes_.data(), packets.run_header() + packets.run_payload());
-        packets.write_run_header(bytes_.data() + net);
-        length_ = static_cast<std::uint32_t>(net + packets.run_header());
-        offset_at_ = static_cast<std::uint32_t>(net + Packetiser::kOffsetAt);
+    /// Says which packets are alike; never 0.
+    using Kind = std::uint64_t;
+    static Kind kind_of(wire::Flavour flavour, std::uint32_t payload, std::uint32_t pointers) noexcept {
+        return Kind{flavour.address_bits()} << 48 | Kind{pointers} << 32 | payload;
+    }
+
+    bool is(Kind kind) const noexcept { return kind_ == kind; }
+    void forget() noexcept { kind_ = 0; }
+    /// Sets the headers. Requires fits(destination, pointers).
+    void set(const DestinationHeader& destination, wire::Flavour flavour, std::uint32_t payload,
+             std::uint32_t pointers) noexcept {
+        kind_ = kind_of(flavour, payload, pointers);
+        net_ = static_cast<std::uint32_t>(destination.length());
+        length_ = net_ + kPacketPrefix + static_cast<std::uint32_t>(wire::kItemPointer) * pointers;
+        destination.write(bytes_.data(), length_ - net_ + payload);
+        Packetiser::write_prefix(flavour, pointers, payload, bytes_.data() + net_);
+        cnt_word_ = flavour.make_immediate(wire::item::kHeapCnt, 0);
+        heap_word_ = flavour.make_immediate(wire::item::kHeapLength, 0);
         offset_word_ = flavour.make_immediate(wire::item::kPayloadOffset, 0);
+    }
+
+    /// Returns the bytes of all headers.
+    std::uint32_t length() const noexcept { return length_; }
+
+    /// Writes the headers of a packet, without item pointers, and returns the begin of the SPEAD packet. All
+    /// numbers fit the flavour. `out` has room for kCapacity bytes; those beyond length() are undefined
+    /// afterwards.
+    [[gnu::always_inline]] std::uint8_t* write(std::uint8_t* out, std::uint64_t cnt,
+                                               std::uint64_t heap_length,
+                                               std::uint64_t offset) const noexcept {
+        // Fixed sizes become a few wide stores; 96 bytes hold the usual headers without repeated pointers.
+        std::memcpy(out, bytes_.data(), 96);
+        if (length_ > 96) [[unlikely]]
+            std::memcpy(out + 96, bytes_.data() + 96, 96);
+        std::uint8_t* const packet = out + net_;
+        store_be64(packet + Packetiser::kCntAt, cnt_word_ | cnt);
+        store_be64(packet + Packetiser::kLengthAt, heap_word_ | heap_length);
+        store_be64(packet + Packetiser::kOffsetAt, offset_word_ | offset);
+        return packet;
+    }
+
+  private:
+    std::array<std::uint8_t, kCapacity> bytes_{};
+    std::uint64_t cnt_word_ = 0, heap_word_ = 0, offset_word_ = 0;
+    Kind kind_ = 0;
+    std::uint32_t length_ = 0;
+    std::uint32_t net_ = 0;
+};
+
+/// Holds a stamp with all fields of one heap's run but PAYLOAD_OFFSET, for the packets of one burst. Compared
+/// with a stamp's write, it saves each of them two words: 1.5 ns of 23.
+class RunStamp {
+  public:
+    RunStamp(const PacketStamp& stamp, const Packetiser& packets) noexcept : length_(stamp.length()) {
+        std::uint8_t* const packet =
+            stamp.write(bytes_.data(), packets.cnt(), packets.layout().payload_length, 0);
+        Packetiser::write_pointers(packets.layout(), 0, packets.run_pointers(), packet);
+        offset_at_ = static_cast<std::uint32_t>(packet - bytes_.data()) + Packetiser::kOffsetAt;
+        offset_word_ = packets.layout().flavour.make_immediate(wire::item::kPayloadOffset, 0);
     }
 
     std::uint32_t length() const noexcept { return length_; }
 
-    /// Writes the headers of the packet whose payload starts at `offset` of the heap. `out` has room for
-    /// kCapacity bytes; those beyond length() are undefined afterwards.
+    /// Writes the headers of the packet whose payload starts at `offset` of the heap, as PacketStamp::write.
     [[gnu::always_inline]] void write(std::uint8_t* out, std::uint64_t offset) const noexcept {
-        // Fixed sizes become a few wide stores; 96 bytes hold the usual headers without repeated pointers.
         std::memcpy(out, bytes_.data(), 96);
         if (length_ > 96) [[unlikely]]
             std::memcpy(out + 96, bytes_.data() + 96, 96);
@@ -108,10 +156,50 @@ class alignas(64) PacketStamp {
     }
 
   private:
-    std::array<std::uint8_t, kCapacity> bytes_{};
+    alignas(64) std::array<std::uint8_t, PacketStamp::kCapacity> bytes_;
     std::uint64_t offset_word_ = 0;
     std::uint32_t length_ = 0;
     std::uint32_t offset_at_ = 0;
+};
+
+/// Holds the headers for one destination with the stamps that its packets used last, which the next heaps use
+/// again. Belongs to the lcore.
+class StampedDestination : public DestinationHeader {
+  public:
+    explicit StampedDestination(const DestinationHeader& header) noexcept : DestinationHeader(header) {}
+
+    /// Says where in a heap a packet is; of each kind, one stamp is kept.
+    enum Place : std::uint8_t { first, run, other };
+
+    /// Returns the stamp of such packets. Requires PacketStamp::fits(*this, pointers).
+    const PacketStamp& stamp(Place place, wire::Flavour flavour, std::uint32_t payload,
+                             std::uint32_t pointers) noexcept {
+        PacketStamp& stamp = stamps_[place];
+        if (!stamp.is(PacketStamp::kind_of(flavour, payload, pointers))) [[unlikely]]
+            stamp.set(*this, flavour, payload, pointers);
+        return stamp;
+    }
+
+    void set_dst_mac(const MacAddress& mac) noexcept {
+        DestinationHeader::set_dst_mac(mac);
+        forget();
+    }
+    void set_source(const MacAddress& mac, Ipv4 ip) noexcept {
+        DestinationHeader::set_source(mac, ip);
+        forget();
+    }
+    void set_ttl_dscp(std::uint8_t ttl, std::uint8_t dscp) noexcept {
+        DestinationHeader::set_ttl_dscp(ttl, dscp);
+        forget();
+    }
+
+  private:
+    void forget() noexcept {
+        for (PacketStamp& stamp : stamps_)
+            stamp.forget();
+    }
+
+    std::array<PacketStamp, 3> stamps_;
 };
 
 }  // namespace spead::send

@@ -42,14 +42,15 @@ struct Piece {
 struct HeapLayout {
     wire::Flavour flavour;
     bool repeat_pointers = false;
-    std::uint32_t packet_size = 0;        ///< largest packet in bytes, a multiple of 8
-    std::uint32_t max_pointers = 0;       ///< most item pointers per packet besides the four specials
+    bool has_device = false;  ///< a piece of kind `device` is present
+    bool has_unregistered = false;
+    std::uint32_t packet_size = 0;     ///< largest packet in bytes, a multiple of 8
+    std::uint32_t max_pointers = 0;    ///< most item pointers per packet besides the four specials
+    std::uint64_t payload_length = 0;  ///< sum of the pieces, HEAP_LENGTH on the wire; at least 1
+    std::uint64_t packets = 0;         ///< at least 1
+    Piece only;  ///< the payload, if the heap is one packet with payload in one piece; else without data
     std::vector<std::uint64_t> pointers;  ///< in network byte order
     std::vector<Piece> pieces;            ///< the payload in heap order, padding included
-    std::uint64_t payload_length = 0;     ///< sum of the pieces, HEAP_LENGTH on the wire; at least 1
-    std::uint64_t packets = 0;            ///< at least 1
-    bool has_device = false;              ///< a piece of kind `device` is present
-    bool has_unregistered = false;
 };
 
 /// Returns a packet size rounded down to a multiple of 8. Throws Error when it is below kMinPacketSize or

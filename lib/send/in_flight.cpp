@@ -10,8 +10,6 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "send/sender.hpp"
-#include "send/spsc_ring.hpp"
 
 namespace spead::send {
 namespace {
@@ -24,8 +22,7 @@ std::uint64_t slots_for(std::uint32_t heaps) {
 
 std::size_t InFlight::memory(std::uint32_t heaps) noexcept {
     constexpr std::size_t kAllocation = 192;  // rte_malloc's own, and alignment
-    return slots_for(heaps) * sizeof(Slot) + SpscRing<Entry>::memory(heaps) +
-           SpscRing<Completion>::memory(heaps) + 3 * kAllocation;
+    return slots_for(heaps) * sizeof(Slot) + kAllocation;
 }
 
 InFlight::InFlight(std::uint32_t heaps, int numa, const std::string& where) : mask_(slots_for(heaps) - 1) {

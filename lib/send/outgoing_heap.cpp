@@ -198,6 +198,7 @@ void OutgoingHeap::make_layout(std::size_t max_packet_size, const memory::Region
                                 length, flavour_.address_bits(), flavour_.value_mask()));
     l.payload_length = length;
     l.packets = count_packets(l);
+    l.only = l.packets == 1 && l.pieces.size() == 1 ? l.pieces.front() : Piece{};
 }
 
 void OutgoingHeap::append_pieces(std::span<const std::byte> data, bool owned,

@@ -71,6 +71,14 @@ class OutgoingHeap {
     /// for the flavour. Allocates only when something changed.
     const HeapLayout& layout(std::size_t max_packet_size, const memory::RegionTable* regions);
 
+    /// Returns whether layout() would return the present one without a look at any item. `generation` is that
+    /// of `regions`, or 0.
+    bool laid_out(std::size_t max_packet_size, const memory::RegionTable* regions,
+                  std::uint64_t generation) const noexcept {
+        return !stale_ && !reads_immediates_ && max_packet_size == layout_packet_size_ &&
+               regions == layout_regions_ && generation == layout_generation_;
+    }
+
   private:
     friend class Sender;
 
@@ -96,14 +104,14 @@ class OutgoingHeap {
     bool reads_immediates_ = false;  ///< an immediate's bytes are user memory, read at each submission
     std::uint32_t in_flight_ = 0;
     std::optional<std::uint64_t> cnt_;
+    std::uint64_t layout_generation_ = 0;
+    const memory::RegionTable* layout_regions_ = nullptr;
+    std::size_t layout_packet_size_ = 0;
+    HeapLayout layout_;  // a submission reads no more than its begin and the members above
     std::vector<Item> items_;
     std::deque<std::vector<std::byte>> owned_;  ///< encoded descriptors
     std::vector<std::byte> padding_;            ///< zeros
-    HeapLayout layout_;
-    std::uint64_t layout_generation_ = 0;
-    const memory::RegionTable* layout_regions_ = nullptr;
     memory::RegionTable::Cache region_cache_ = 0;
-    std::size_t layout_packet_size_ = 0;
 };
 
 }  // namespace spead::send

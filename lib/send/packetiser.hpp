@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -54,15 +53,7 @@ class Packetiser {
         offset_ = piece_offset_ = 0;
         pointer_ = 0;
         piece_ = layout.pieces.data();
-        const wire::Flavour f = layout.flavour;
-        std::uint8_t* const p = prefix_.data();
-        p[0] = wire::kSpeadMagic;
-        p[1] = wire::kSpeadVersion;
-        p[2] = static_cast<std::uint8_t>(8 - f.address_bytes());
-        p[3] = static_cast<std::uint8_t>(f.address_bytes());
-        store_be32(p + 4, 0);
-        store_be64(p + 8, f.make_immediate(wire::item::kHeapCnt, cnt));
-        store_be64(p + 16, f.make_immediate(wire::item::kHeapLength, layout.payload_length));
+        cnt_ = cnt;
         const std::uint32_t repeated =
             layout.repeat_pointers ? static_cast<std::uint32_t>(layout.pointers.size()) : 0;
         run_pointers_ = repeated;
@@ -104,13 +95,37 @@ class Packetiser {
 
     /// Writes packet.header_length bytes to `out`.
     void write_header(const Packet& packet, std::uint8_t* out) const noexcept {
-        write_prefix(packet, out);
-        if (packet.pointers == 1) [[likely]]  // worth a case: it saves a call
-            std::memcpy(out + kPacketPrefix, layout_->pointers.data() + packet.first_pointer,
-                        wire::kItemPointer);
-        else if (packet.pointers != 0)
-            std::memcpy(out + kPacketPrefix, layout_->pointers.data() + packet.first_pointer,
-                        std::size_t{packet.pointers} * wire::kItemPointer);
+        write_prefix(layout_->flavour, packet.pointers, packet.payload_length, out);
+        store_be64(out + kCntAt, layout_->flavour.make_immediate(wire::item::kHeapCnt, cnt_));
+        store_be64(out + kLengthAt,
+                   layout_->flavour.make_immediate(wire::item::kHeapLength, layout_->payload_length));
+        store_be64(out + kOffsetAt,
+                   layout_->flavour.make_immediate(wire::item::kPayloadOffset, packet.offset));
+        write_pointers(*layout_, packet.first_pointer, packet.pointers, out);
+    }
+
+    /// Writes the first kPacketPrefix bytes of a packet, with 0 in HEAP_CNT, HEAP_LENGTH and PAYLOAD_OFFSET.
+    static void write_prefix(wire::Flavour f, std::uint32_t pointers, std::uint32_t payload,
+                             std::uint8_t* out) noexcept {
+        out[0] = wire::kSpeadMagic;
+        out[1] = wire::kSpeadVersion;
+        out[2] = static_cast<std::uint8_t>(8 - f.address_bytes());
+        out[3] = static_cast<std::uint8_t>(f.address_bytes());
+        store_be16(out + 4, 0);
+        store_be16(out + 6, static_cast<std::uint16_t>(kSpecials + pointers));
+        store_be64(out + kCntAt, f.make_immediate(wire::item::kHeapCnt, 0));
+        store_be64(out + kLengthAt, f.make_immediate(wire::item::kHeapLength, 0));
+        store_be64(out + kOffsetAt, f.make_immediate(wire::item::kPayloadOffset, 0));
+        store_be64(out + kPayloadAt, f.make_immediate(wire::item::kPayloadLength, payload));
+    }
+    /// Writes item pointers behind the prefix at `out`.
+    static void write_pointers(const HeapLayout& layout, std::uint32_t first, std::uint32_t pointers,
+                               std::uint8_t* out) noexcept {
+        if (pointers == 1) [[likely]]  // worth a case: it saves a call
+            std::memcpy(out + kPacketPrefix, layout.pointers.data() + first, wire::kItemPointer);
+        else if (pointers != 0)
+            std::memcpy(out + kPacketPrefix, layout.pointers.data() + first,
+                        std::size_t{pointers} * wire::kItemPointer);
     }
 
     /// Calls f(const std::byte* data, std::uint32_t length, PieceKind kind) for the payload of `packet`, in
@@ -144,11 +159,6 @@ class Packetiser {
     /// run_payload() further.
     std::uint64_t offset() const noexcept { return offset_; }
 
-    /// Writes the common header of all runs of this heap, with PAYLOAD_OFFSET 0: run_header() bytes.
-    void write_run_header(std::uint8_t* out) const noexcept {
-        write_header({0, run_payload_, run_header(), 0, run_pointers_}, out);
-    }
-
     /// Moves past the first `packets` of the run.
     void advance_run(std::uint64_t packets) noexcept {
         const std::uint64_t bytes = packets * run_payload_;
@@ -165,23 +175,23 @@ class Packetiser {
         }
     }
 
-    /// Holds the place of PAYLOAD_OFFSET from a packet's first byte.
-    static constexpr std::size_t kOffsetAt = 24;
+    /// Holds the places of HEAP_CNT, HEAP_LENGTH, PAYLOAD_OFFSET and PAYLOAD_LENGTH from a packet's first
+    /// byte.
+    static constexpr std::size_t kCntAt = 8, kLengthAt = 16, kOffsetAt = 24, kPayloadAt = 32;
+
+    std::uint32_t run_pointers() const noexcept { return run_pointers_; }
+    const HeapLayout& layout() const noexcept { return *layout_; }
+    std::uint64_t cnt() const noexcept { return cnt_; }
 
   private:
-    void write_prefix(const Packet& packet, std::uint8_t* out) const noexcept {
-        const wire::Flavour f = layout_->flavour;
-        std::memcpy(out, prefix_.data(), prefix_.size());
-        store_be16(out + 6, static_cast<std::uint16_t>(kSpecials + packet.pointers));
-        store_be64(out + kOffsetAt, f.make_immediate(wire::item::kPayloadOffset, packet.offset));
-        store_be64(out + 32, f.make_immediate(wire::item::kPayloadLength, packet.payload_length));
-    }
-
     void find_run() noexcept {
         run_.packets = 0;
         if (done() || (!layout_->repeat_pointers && pointer_ != layout_->pointers.size()))
             return;
-        run_.packets = (piece_->length - piece_offset_) / run_payload_;
+        const std::uint64_t rest = piece_->length - piece_offset_;
+        if (rest < run_payload_)  // usual at the end of a heap; saves a division
+            return;
+        run_.packets = rest / run_payload_;
         run_.data = piece_->data + piece_offset_;
         run_.kind = piece_->kind;
     }
@@ -195,7 +205,7 @@ class Packetiser {
     std::uint32_t run_payload_ =
         0;  // between two that would else be loaded at once, soon after one was stored
     std::uint32_t run_pointers_ = 0;
-    std::array<std::uint8_t, 24> prefix_{};  ///< header, HEAP_CNT, HEAP_LENGTH
+    std::uint64_t cnt_ = 0;
 };
 
 }  // namespace spead::send

@@ -36,6 +36,12 @@ class PayloadRefs {
     rte_mbuf_ext_shared_info* reserve(std::uint16_t n, bool last = false) noexcept {
         if (left_ >= n) [[likely]]
             return &batches_[current_].info;
+        if (drained()) {  // a heap begins with the first batch, and most need no other
+            current_ = 1;
+            second_ = false;
+        } else {
+            second_ = true;
+        }
         Batch& other = batches_[current_ ^ 1];
         if (other.out.load(std::memory_order_acquire))
             return nullptr;
@@ -46,6 +52,17 @@ class PayloadRefs {
         other.out.store(true, std::memory_order_relaxed);
         return &other.info;
     }
+
+    /// Returns the shared info of a heap's only mbuf, which is attached to it at once. No other function but
+    /// only_drained is called before that is true.
+    rte_mbuf_ext_shared_info* only() noexcept {
+        rte_mbuf_ext_refcnt_set(&batches_[0].info, 1);
+        batches_[0].out.store(true, std::memory_order_relaxed);
+        return &batches_[0].info;
+    }
+    /// Returns what drained() does, if at most only() was called since it was true last. Reads one cache
+    /// line.
+    bool only_drained() const noexcept { return !batches_[0].out.load(std::memory_order_acquire); }
 
     /// Notes that `n` of the reserved mbufs were attached.
     void attached(std::uint16_t n) noexcept { left_ = static_cast<std::uint16_t>(left_ - n); }
@@ -61,7 +78,7 @@ class PayloadRefs {
     /// Returns, after close, whether every mbuf has been freed. Its readers' accesses happened before.
     bool drained() const noexcept {
         return !batches_[0].out.load(std::memory_order_acquire) &&
-               !batches_[1].out.load(std::memory_order_acquire);
+               (!second_ || !batches_[1].out.load(std::memory_order_acquire));
     }
 
   private:
@@ -78,6 +95,7 @@ class PayloadRefs {
     std::array<Batch, 2> batches_;
     std::uint16_t left_ = 0;  ///< references of the current batch without an mbuf
     std::uint8_t current_ = 0;
+    bool second_ = false;  ///< the second batch may be out
 };
 
 }  // namespace spead::send

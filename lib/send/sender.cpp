@@ -11,7 +11,6 @@
 #include <rte_ethdev.h>
 
 #include "base/error.hpp"
-#include "send/spsc_ring.hpp"
 #include "send/transmitter.hpp"
 
 namespace spead::send {
@@ -114,6 +113,12 @@ bool virtual_addresses(const SenderConfig& config) {
     return yes;
 }
 
+SendStatus status_of(Progress result) noexcept {
+    return result == Progress::built     ? SendStatus::sent
+           : result == Progress::aborted ? SendStatus::aborted
+                                         : SendStatus::timed_out;
+}
+
 }  // namespace
 
 struct Sender::Impl {
@@ -125,16 +130,12 @@ struct Sender::Impl {
                  static_cast<std::uint32_t>(wire::kEthernetHeader + (config.vlan ? wire::kVlanTag : 0))},
           pools(plan_memory(config), config.numa, where),
           heaps(config.max_heaps, config.numa, where),
-          submissions(config.max_heaps, config.numa, where),
-          completions(config.max_heaps, config.numa, where),
           dummy(std::size_t{4} * config.max_packet_size),
           transmitter({config.queue, config.capabilities.late_free_segments, frames, headers_of(config),
                        config.pacing, static_cast<double>(rte_get_tsc_hz()), config.timeout_ticks,
                        &dummy.layout(config.max_packet_size), config.send_times},
-                      pools, heaps, submissions, completions, shared),
-          next_cnt(config.first_cnt) {
-        entries.reserve(config.max_heaps);
-    }
+                      pools, heaps, shared),
+          next_cnt(config.first_cnt) {}
 
     /// Holds the small heap of zeros that dummies are made from when no heap is in flight.
     struct DummyHeap {
@@ -153,16 +154,14 @@ struct Sender::Impl {
     };
 
     void prepare(OutgoingHeap& heap);
+    void prepare_anew(OutgoingHeap& heap);
     void check_device(const HeapLayout& layout) const;
-    std::uint64_t add_entry(const Submission& submission, std::uint64_t cnt);
 
     SenderConfig config;
     std::string where;
     FrameBuilder::Options frames;
     Pools pools;
     InFlight heaps;
-    SpscRing<Entry> submissions;
-    SpscRing<Completion> completions;
     Shared shared;
     DummyHeap dummy;
     std::shared_ptr<ArmedEvent> event;  ///< the transmitter's
@@ -172,7 +171,6 @@ struct Sender::Impl {
     alignas(64) std::uint64_t next_cnt;
     std::uint64_t packets = 0;  ///< ever submitted
     std::uint32_t in_flight = 0;
-    std::vector<Entry> entries;
 };
 
 /// Refuses layouts that would need a copy of device memory, which cannot be copied.
@@ -203,7 +201,14 @@ void Sender::Impl::check_device(const HeapLayout& layout) const {
     }
 }
 
-void Sender::Impl::prepare(OutgoingHeap& heap) {
+inline void Sender::Impl::prepare(OutgoingHeap& heap) {
+    const std::uint64_t generation = config.regions == nullptr ? 0 : config.regions->generation();
+    if (!heap.laid_out(config.max_packet_size, config.regions, generation) || heap.layout_.has_device ||
+        (config.zero_copy == ZeroCopy::always && heap.layout_.has_unregistered)) [[unlikely]]
+        prepare_anew(heap);
+}
+
+void Sender::Impl::prepare_anew(OutgoingHeap& heap) {
     const HeapLayout* layout = nullptr;
     try {
         layout = &heap.layout(config.max_packet_size, config.regions);
@@ -249,7 +254,7 @@ bool Sender::submit(std::span<const Submission> group, Interleave mode) {
         config.timeout_ticks == 0
             ? 0
             : (config.clock != nullptr ? config.clock() : rte_rdtsc()) + config.timeout_ticks;
-    s.entries.clear();
+    std::uint32_t n = 0;
     for (const Submission& one : group) {
         if (one.heap == nullptr)
             throw Error(s.where, "a submission without a heap");
@@ -274,26 +279,38 @@ bool Sender::submit(std::span<const Submission> group, Interleave mode) {
             next_cnt += config.cnt_step;
         }
         packets += layout.packets;
-        s.entries.push_back({one.heap, &layout, one.user, *cnt, one.control ? 0 : deadline,
-                             one.rate.value_or(-1), one.substream, mode == Interleave::serial, one.control});
+        Entry& entry = s.heaps.to_submit(n++);
+        entry.heap = one.heap;
+        entry.layout = &layout;
+        entry.user = one.user;
+        entry.cnt = *cnt;
+        entry.deadline = one.control ? 0 : deadline;
+        entry.rate = one.rate.value_or(-1);
+        entry.substream = one.substream;
+        entry.group_end = mode == Interleave::serial || n == group.size();
+        entry.control = one.control;
     }
-    s.entries.back().group_end = true;
 
     s.next_cnt = next_cnt;
-    s.in_flight += static_cast<std::uint32_t>(s.entries.size());
+    s.in_flight += n;
     s.packets += packets;
     for (const Submission& one : group)
         ++one.heap->in_flight_;
     s.shared.packets_submitted.store(s.packets, std::memory_order_relaxed);
-    // The ring holds as many as can be in flight; its release publishes the count and the layouts.
-    s.submissions.push(s.entries);
+    // This publishes the count and the layouts, too.
+    s.heaps.submit(n);
     return true;
 }
 
 std::size_t Sender::poll_completions(std::span<Completion> out) {
-    const std::size_t n = impl_->completions.pop(out);
-    for (std::size_t i = 0; i < n; ++i)
-        --out[i].heap->in_flight_;
+    InFlight& heaps = impl_->heaps;
+    const std::size_t n = std::min<std::uint64_t>(out.size(), heaps.completions());
+    for (std::size_t i = 0; i < n; ++i) {
+        const Entry& entry = heaps.completion(i);
+        out[i] = {entry.heap, entry.user, entry.cnt, entry.time, entry.substream, status_of(entry.result)};
+        --entry.heap->in_flight_;
+    }
+    heaps.take_completions(n);
     impl_->in_flight -= static_cast<std::uint32_t>(n);
     return n;
 }
@@ -308,7 +325,7 @@ void Sender::disown(OutgoingHeap& heap) noexcept {
 }
 
 bool Sender::any_completed() const noexcept {
-    return !impl_->completions.empty();
+    return impl_->heaps.completions() != 0;
 }
 
 std::uint32_t Sender::in_flight() const noexcept {

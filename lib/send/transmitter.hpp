@@ -15,28 +15,26 @@
 #include "send/pacer.hpp"
 #include "send/port_outage.hpp"
 #include "send/sender.hpp"
-#include "send/spsc_ring.hpp"
 #include "send/turns.hpp"
 #include "send/tx_burst.hpp"
 #include "stats/counters.hpp"
 
 namespace spead::send {
 
-/// Holds the data that the heap source and the lcore share besides the two rings.
+/// Holds the data that the heap source and the lcore share besides the heaps.
 struct Shared {
-    /// Counts the packets of all heaps ever submitted. Written by the heap source before it puts them into
-    /// the ring.
+    /// Counts the packets of all heaps ever submitted. Written by the heap source before it submits them.
     alignas(64) std::atomic<std::uint64_t> packets_submitted{0};
     alignas(64) std::atomic<bool> stop{false};
     std::atomic<Cut> cut{Cut::nothing};
 };
 
-/// Runs the lcore's side of a sender: takes heaps from a ring, interleaves and paces them, and gives frames
+/// Runs the lcore's side of a sender: accepts heaps, interleaves and paces them, and gives frames
 /// to one queue. Completes the heaps, in order, when every packet was accepted and every mbuf that points at
 /// their memory is freed.
 ///
 /// Payload is sent without a copy only if enough packets are known to follow for the driver to release it:
-/// the rest of the present heaps and those in the ring. So a driver that keeps the last segments until more
+/// the rest of the present heaps and all submitted ones. So a driver that keeps the last segments until more
 /// are sent never keeps a heap open.
 class alignas(64) Transmitter {
   public:
@@ -53,8 +51,7 @@ class alignas(64) Transmitter {
     };
 
     /// Keeps references to all arguments but the setup.
-    Transmitter(Setup setup, const Pools& pools, InFlight& heaps, SpscRing<Entry>& submissions,
-                SpscRing<Completion>& completions, Shared& shared);
+    Transmitter(Setup setup, const Pools& pools, InFlight& heaps, Shared& shared);
 
     bool poll(std::uint64_t now) noexcept;
     bool collect(std::uint64_t now) noexcept;
@@ -65,7 +62,7 @@ class alignas(64) Transmitter {
     void abandon(Heaps heaps = Heaps::there) noexcept;
     DummyResult dummy(std::uint32_t packets) noexcept;
 
-    bool idle() const noexcept { return heaps_.empty() && burst_.empty() && submissions_.empty(); }
+    bool idle() const noexcept { return heaps_.empty() && burst_.empty() && heaps_.submitted() == 0; }
     std::uint64_t next_send_time() const noexcept {
         if (!pacer_.waiting() || !work_known() || queue_.burst == nullptr)
             return 0;
@@ -94,9 +91,10 @@ class alignas(64) Transmitter {
 
     void accept_entries() noexcept;
     void learn_known() noexcept;
-    bool next_group(std::uint64_t now) noexcept;
+    bool find_fresh(std::uint64_t now) noexcept;
+    Slot& next_slot() noexcept;
     void begin_group() noexcept;
-    void start(Slot& slot) noexcept;
+    void begin(Slot& slot) noexcept;
     void close(Slot& slot, Progress progress) noexcept;
     void give_up(Slot& slot, Progress progress) noexcept;
     void cut(Cut cut) noexcept;
@@ -105,8 +103,11 @@ class alignas(64) Transmitter {
     void take_back(const Slot& slot) noexcept;
     std::uint32_t build(std::uint64_t now) noexcept;
     std::uint32_t build_some(Slot& slot) noexcept;
+    void pass_turn(Slot& slot) noexcept;
+    std::uint32_t build_whole(Slot& slot, std::uint32_t room) noexcept;
     std::uint32_t build_run(Slot& slot, std::uint32_t room) noexcept;
     std::uint32_t build_single(Slot& slot, std::uint32_t room) noexcept;
+    void count_single(Slot& slot, const FrameBuilder::Result& result) noexcept;
     void charge(const Slot& slot, std::uint64_t bytes) noexcept;
     void count_built(Slot& slot, std::uint32_t packets, std::uint64_t bytes, std::uint32_t external) noexcept;
     bool flush() noexcept;
@@ -128,8 +129,6 @@ class alignas(64) Transmitter {
     port::TxQueue queue_;
     FrameBuilder frames_;
     InFlight& heaps_;
-    SpscRing<Entry>& submissions_;
-    SpscRing<Completion>& completions_;
     Shared& shared_;
     Turns turns_;                    ///< open heaps of the group
     std::uint64_t built_ = 0;        ///< packets ever built
@@ -146,11 +145,9 @@ class alignas(64) Transmitter {
     TxBurst burst_;
     Pacer pacer_;
     PortOutage outage_;
-    std::array<Entry, 16> arrived_;    ///< between ring and slots
-    std::array<Completion, 16> done_;  ///< between slots and ring
-    ArmedEvent* event_ = nullptr;      ///< announces completions; usually null
+    ArmedEvent* event_ = nullptr;  ///< announces completions; usually null
     stats::SendCounters counters_;
-    std::vector<DestinationHeader> destinations_;
+    std::vector<StampedDestination> destinations_;
     port::SendTimes times_;
     std::uint64_t horizon_ = 0;  ///< how far ahead of their time packets go to a port that paces
     std::uint64_t ahead_ = 0;    ///< the same, or 0 while nothing is scheduled

@@ -2,6 +2,7 @@
 #include "send/header_template.hpp"
 
 #include <array>
+#include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -77,7 +78,22 @@ TEST(DestinationHeader, PutsAChecksumOverPiecesOfAnyLengthIntoTheHeaders) {
     EXPECT_NE(reinterpret_cast<const rte_udp_hdr*>(ip + 1)->dgram_cksum, 0);
 }
 
-/// Tests that the stamp writes the same bytes as the headers and the packetiser, one after the other.
+/// Checks that the destination's stamp writes the same bytes as its headers and the packetiser, one after the
+/// other.
+void expect_same(StampedDestination& destination, const Packetiser& p, const Packetiser::Packet& packet) {
+    const HeapLayout& layout = p.layout();
+    ASSERT_TRUE(PacketStamp::fits(destination, packet.pointers));
+    const PacketStamp& stamp =
+        destination.stamp(StampedDestination::run, layout.flavour, packet.payload_length, packet.pointers);
+    Bytes stamped(PacketStamp::kCapacity), made(destination.length() + packet.header_length);
+    destination.write(made.data(), packet.header_length + packet.payload_length);
+    p.write_header(packet, made.data() + destination.length());
+    std::uint8_t* const at = stamp.write(stamped.data(), p.cnt(), layout.payload_length, packet.offset);
+    Packetiser::write_pointers(layout, packet.first_pointer, packet.pointers, at);
+    stamped.resize(stamp.length());
+    ASSERT_EQ(stamped, made) << "offset " << packet.offset;
+}
+
 TEST(PacketStamp, WritesTheSameBytesAsThePacketMadeInFull) {
     std::vector<std::byte> memory(100'000);
     for (const bool vlan : {false, true}) {
@@ -90,26 +106,52 @@ TEST(PacketStamp, WritesTheSameBytesAsThePacketMadeInFull) {
             const DestinationHeader header(spec(vlan), UdpChecksum::none);
             Packetiser p;
             p.start(layout, 77);
-            PacketStamp stamp;
-            ASSERT_TRUE(PacketStamp::fits(header, p));
-            stamp.set(header, p, layout.flavour);
+            StampedDestination destination(header);
             int compared = 0;
             while (!p.done()) {
                 const auto packet = p.next();
-                if (p.run().packets != 0) {
-                    Bytes stamped(PacketStamp::kCapacity), made(header.length() + packet.header_length);
-                    header.write(made.data(), packet.header_length + packet.payload_length);
-                    p.write_header(packet, made.data() + header.length());
-                    stamp.write(stamped.data(), packet.offset);
-                    stamped.resize(stamp.length());
-                    ASSERT_EQ(stamped, made) << "offset " << packet.offset;
-                    ++compared;
-                }
+                expect_same(destination, p, packet);
+                ++compared;
                 p.advance(packet);
             }
             EXPECT_GT(compared, 60);
         }
     }
+}
+
+/// Tests that heaps of any flavour, length and number of items can use a stamp one after the other.
+TEST(PacketStamp, IsMadeAnewForAnotherKindOfPacketsOnly) {
+    std::mt19937 random(5);
+    std::vector<std::byte> memory(3'000);
+    StampedDestination destination(DestinationHeader(spec(false), UdpChecksum::port));
+    for (int i = 0; i < 500; ++i) {
+        const wire::Flavour flavour(random() % 2 == 0 ? 48 : 40);
+        OutgoingHeap heap(flavour);
+        heap.add_item(0x1600, std::span(memory).first(1 + random() % 2 * 2'000));
+        for (std::uint64_t item = random() % 4; item != 0; --item)
+            heap.add_immediate(0x1600 + item, random());
+        Packetiser p;
+        p.start(heap.layout(1472, nullptr), random());
+        for (; !p.done(); p.advance(p.next()))
+            expect_same(destination, p, p.next());
+    }
+}
+
+/// Tests that packets after a change of the headers have the new ones.
+TEST(PacketStamp, FollowsChangesOfTheHeaders) {
+    std::vector<std::byte> memory(1'000);
+    OutgoingHeap heap;
+    heap.add_item(0x1600, memory);
+    Packetiser p;
+    p.start(heap.layout(1472, nullptr), 3);
+    StampedDestination destination(DestinationHeader(spec(true), UdpChecksum::none));
+    expect_same(destination, p, p.next());
+    destination.set_dst_mac({2, 9, 9, 9, 9, 9});
+    expect_same(destination, p, p.next());
+    destination.set_source({2, 8, 8, 8, 8, 8}, Ipv4{0x0A090909});
+    expect_same(destination, p, p.next());
+    destination.set_ttl_dscp(9, 46);
+    expect_same(destination, p, p.next());
 }
 
 TEST(PacketStamp, DoesNotTakeHeadersLongerThanItself) {
@@ -118,9 +160,8 @@ TEST(PacketStamp, DoesNotTakeHeadersLongerThanItself) {
         heap.add_immediate(0x1000 + i, i);
     heap.set_repeat_pointers(true);
     const HeapLayout& layout = heap.layout(1472, nullptr);  // 15 pointers, padding included
-    Packetiser p;
-    p.start(layout, 1);
-    EXPECT_FALSE(PacketStamp::fits(DestinationHeader(spec(false), UdpChecksum::none), p));
+    EXPECT_FALSE(PacketStamp::fits(DestinationHeader(spec(false), UdpChecksum::none),
+                                   static_cast<std::uint32_t>(layout.pointers.size())));
 }
 
 }  // namespace

@@ -266,7 +266,7 @@ TEST_F(PacketiserProperty, MakesTheSamePacketsInRuns) {
         Packetiser p;
         p.start(layout, h.cnt);
         Bytes header(p.run_header());
-        p.write_run_header(header.data());
+        p.write_header({0, p.run_payload(), p.run_header(), 0, p.run_pointers()}, header.data());
         while (!p.done()) {
             if (p.run().packets == 0 || below(5) == 0) {
                 const auto packet = p.next();

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "app/bench/transmit_point.hpp"
 #include "tests/unit/app/parsed.hpp"
 
 namespace spead::app {
@@ -85,6 +86,37 @@ TEST(BenchTransmit, EveryOptionArrives) {
     EXPECT_EQ(bench.rate, 1.25e9);
     EXPECT_EQ(bench.payload_sizes, std::vector<std::uint32_t>{64});
     EXPECT_EQ(bench.working_sets, std::vector<std::uint64_t>{});
+    EXPECT_EQ(bench.heap_sets, std::vector<std::uint64_t>{});
+    EXPECT_EQ(bench.groups, std::vector<std::uint32_t>{1});
+    EXPECT_EQ(bench.reuse, Reuse::fifo);
+    const BenchOptions memory = parsed_options<BenchOptions>(
+        "bench transmit --heap-set 8MiB,1GiB --reuse lifo --group 1,64 --heap-size packet,64KiB");
+    EXPECT_EQ(memory.heap_sets, (std::vector<std::uint64_t>{8388608, 1073741824}));
+    EXPECT_EQ(memory.reuse, Reuse::lifo);
+    EXPECT_EQ(memory.groups, (std::vector<std::uint32_t>{1, 64}));
+}
+
+TEST(BenchTransmit, TakesTheShapeOfAnothersBenchmark) {
+    const BenchOptions bench = parsed_options<BenchOptions>("bench transmit --like spead2-mem --group 8");
+    EXPECT_EQ(bench.payload_sizes, (std::vector<std::uint32_t>{1424, 4112, 8924}));
+    EXPECT_EQ(bench.heap_sizes, std::vector<std::uint64_t>{4194304});
+    EXPECT_EQ(bench.heap_sets, std::vector<std::uint64_t>{50331648});
+    EXPECT_EQ(bench.reuse, Reuse::lifo);
+    EXPECT_EQ(bench.groups, std::vector<std::uint32_t>{1});
+    for (const TransmitPoint& point : transmit_points(bench))
+        EXPECT_EQ(point.heaps(), 12U);
+}
+
+TEST(BenchTransmit, EveryHeapHasMemoryOfItsOwnInTheSet) {
+    const BenchOptions bench = parsed_options<BenchOptions>(
+        "bench transmit --heap-size packet,4MiB --payload 64,8192 --heap-set 8MiB,64MiB --group 1,64");
+    for (const TransmitPoint& point : transmit_points(bench)) {
+        EXPECT_GE(point.step(), point.heap);
+        EXPECT_LE(point.heaps() * point.step(), point.memory());
+        EXPECT_GE(point.heaps(), 2 * point.heaps_in_flight()) << "as many wait as are in flight";
+        EXPECT_GE(point.heaps_in_flight(), point.group);
+        EXPECT_LE(point.bare_memory(), point.memory());
+    }
 }
 
 TEST(Bench, WrongValuesAreNamed) {
@@ -95,6 +127,8 @@ TEST(Bench, WrongValuesAreNamed) {
                    {"--heap-size", "1 KiB", "2048", "`packet`"});
     expect_refused("bench assemble --set packet", {"--set: `packet`"});
     expect_refused("bench assemble --time 0", {"--time", "a time of 0"});
+    expect_refused("bench transmit --heap-set 4MiB --heap-size 4MiB", {"--heap-set", "4 MiB", "two heaps"});
+    expect_refused("bench transmit --group 1025", {"--group: `1025`", "1 to 1024"});
     expect_refused("bench transmit --set 1MiB", {"`--set` is not an option of bench transmit"});
 }
 

@@ -29,6 +29,20 @@ void add_measurement(OptionSet& options, BenchOptions& bench) {
     options.cpu("--lcore", bench.lcore, "CPU to run on");
 }
 
+/// Checks what holds for every benchmark of heaps.
+void check_sizes(const BenchOptions& bench) {
+    for (const std::uint64_t heap : bench.heap_sizes)
+        for (const std::uint32_t payload : bench.payload_sizes)
+            if (heap != 0 && heap < payload)
+                throw_usage(
+                    "--heap-size",
+                    "heaps of {} are smaller than one packet's payload of {} bytes; give larger heaps, or "
+                    "`packet`",
+                    human_size(heap), payload);
+    if (bench.time == 0)
+        throw_usage("--time", "a time of 0 measures nothing; give at least 1ms");
+}
+
 }  // namespace
 
 void add_assemble_options(CLI::App& app, BenchOptions& bench) {
@@ -85,6 +99,12 @@ void add_transmit_options(CLI::App& app, BenchOptions& bench) {
     OptionSet options(app);
     add_sizes(options, bench);
     bench.device = "net_null0";
+    bench.groups = {1};
+    options.sizes("--heap-set", bench.heap_sets, kSet, "", "Bytes of heaps in rotation; else a few heaps");
+    options.choice("--reuse", bench.reuse, kBenchReuse,
+                   "Which heap is sent next: the oldest or the last that completed");
+    options.integers("--group", bench.groups, {1, kMostGroup}, "Heaps submitted together, and interleaved");
+    options.choice("--like", bench.like, kBenchLikes, "Takes the shape of another program's benchmark");
     options.text("--device", bench.device, "DEVICE", "Port to send into");
     options.choice("--zero-copy", bench.zero_copy, config::kZeroCopy, "Send straight from the heaps' memory");
     options.rate("--rate", bench.rate, "UDP payload per second; 0 = unlimited");
@@ -104,22 +124,31 @@ void take_shape(BenchOptions& bench) {
     bench.streams = bench.live_heaps = {1};
 }
 
+void take_transmit_shape(BenchOptions& bench) {
+    take_shape(bench);
+    bench.packet_sets.clear();
+    if (bench.like == BenchLike::spead2_mem)
+        bench.groups = {1};
+}
+
+void check_transmit(const BenchOptions& bench) {
+    check_sizes(bench);
+    for (const std::uint64_t set : bench.heap_sets)
+        for (const std::uint64_t heap : bench.heap_sizes)
+            if (set < 2 * heap)
+                throw_usage("--heap-set",
+                            "{} hold fewer than two heaps of {}: one is sent while the other waits; give a "
+                            "larger set or smaller heaps",
+                            human_size(set), human_size(heap));
+}
+
 void check_bench(const BenchOptions& bench) {
     if (bench.packet_sets.empty() != bench.heap_sets.empty())
         throw_usage(bench.packet_sets.empty() ? "--heap-set" : "--packet-set",
                     "the sets of packets and heaps go together; give both, or --set");
     if (bench.lend && bench.reader != Reader::none)
         throw_usage("--lend", "lent heaps have no reader here; leave out --reader");
-    for (const std::uint64_t heap : bench.heap_sizes)
-        for (const std::uint32_t payload : bench.payload_sizes)
-            if (heap != 0 && heap < payload)
-                throw_usage(
-                    "--heap-size",
-                    "heaps of {} are smaller than one packet's payload of {} bytes; give larger heaps, or "
-                    "`packet`",
-                    human_size(heap), payload);
-    if (bench.time == 0)
-        throw_usage("--time", "a time of 0 measures nothing; give at least 1ms");
+    check_sizes(bench);
 }
 
 }  // namespace spead::app

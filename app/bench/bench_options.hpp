@@ -45,17 +45,19 @@ struct BenchOptions {
     std::vector<std::uint64_t>
         working_sets;  ///< assemble, chunks: bytes of heaps cycled through (warm and cold)
     std::vector<std::uint64_t> packet_sets;  ///< assemble: bytes of packets; empty: half of working_sets
-    std::vector<std::uint64_t> heap_sets;    ///< assemble: bytes of heaps; empty: the other half
-    Reuse reuse = Reuse::fifo;               ///< assemble
-    Reader reader = Reader::none;            ///< assemble
+    /// Holds bytes of heaps. assemble, empty: the other half; transmit, empty: as few heaps as keep it busy.
+    std::vector<std::uint64_t> heap_sets;
+    Reuse reuse = Reuse::fifo;                                  ///< assemble, transmit
+    Reader reader = Reader::none;                               ///< assemble
     memory::CopySetting copy = memory::CopySetting::automatic;  ///< assemble, chunks
-    BenchLike like = BenchLike::nothing;                        ///< assemble
+    BenchLike like = BenchLike::nothing;                        ///< assemble, transmit
     std::vector<std::uint32_t> streams;                         ///< assemble: number of streams fed in turn
     std::vector<std::uint32_t> live_heaps;                      ///< assemble: heaps open at once, per stream
     bool lend = false;                  ///< assemble: each combination again, with lent packets
     std::string patterns;               ///< chunks: names with commas between
     BenchWay way = BenchWay::direct;    ///< chunks
     std::vector<std::uint32_t> lcores;  ///< chunks: how many fill the same ones; distribute: share a queue
+    std::vector<std::uint32_t> groups;  ///< transmit: heaps submitted together, and interleaved
     double time = 1.0;                  ///< seconds measured per combination
     std::uint32_t rounds = 5;           ///< alternations between the work and its limit; the median counts
     std::string device;                 ///< transmit: port to send into
@@ -73,8 +75,13 @@ void add_transmit_options(CLI::App& app, BenchOptions& options);
 
 /// Fills in the shape that `like` names.
 void take_shape(BenchOptions& options);
+void take_transmit_shape(BenchOptions& options);
+
+/// Limits the heaps of a group of `bench transmit`.
+inline constexpr std::uint32_t kMostGroup = 1024;
 
 /// Throws UsageError for options that contradict each other.
 void check_bench(const BenchOptions& options);
+void check_transmit(const BenchOptions& options);
 
 }  // namespace spead::app

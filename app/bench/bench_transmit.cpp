@@ -15,10 +15,12 @@
 
 #include "app/bench/bare_loop.hpp"
 #include "app/bench/median.hpp"
+#include "app/bench/transmit_point.hpp"
 #include "app/exit_status.hpp"
 #include "base/error.hpp"
 #include "base/tell.hpp"
 #include "base/units.hpp"
+#include "config/names.hpp"
 #include "drivers/table.hpp"
 #include "memory/mapping.hpp"
 #include "memory/region.hpp"
@@ -32,72 +34,23 @@ namespace spead::app {
 
 namespace {
 
-/// Holds the payload memory that is sent in turn: more than caches hold, as in a correlator or digitiser.
-constexpr std::size_t kPayloadSet = std::size_t{256} << 20;
 /// Holds the length of one turn of the sender or the bare loop; short, so that the median is of undisturbed
 /// ones.
 constexpr double kSlice = 0.0005;
 constexpr double kPatience = 3.0;  ///< seconds without a packet after which a port is given up
-constexpr std::uint32_t kSpecialBytes = 40;
-constexpr std::uint32_t kItemBytes = 8;
 const char* const kWhere = "bench transmit";
 
-struct Point {
-    std::uint32_t payload = 0;
-    std::uint64_t heap = 0;  ///< bytes; = payload: one packet per heap
-};
-
 struct Result {
-    Point point;
-    double ns = 0;  ///< per packet, median
-    double bare_ns = 0;
+    TransmitPoint point;
+    double ns = 0;           ///< per packet, median
+    double bare_ns = 0;      ///< of the better bare loop
+    double attached_ns = 0;  ///< of the loop that attaches the payload; the next: of that which copies it
+    double copied_ns = 0;
     double ratio = 0;  ///< bare loop's time / ours, median of pairs
     double bytes = 0;  ///< payload per packet, on average
     stats::SendCounters counters;
     bool exact = true;
 };
-
-/// Returns the packet size for packets with that payload. The item pointer of a heap's first packet takes 8
-/// bytes of it unless the heap is that one packet.
-std::uint32_t packet_size(const Point& point) {
-    const std::uint32_t item = point.heap == point.payload ? kItemBytes : 0;
-    return (kSpecialBytes + item + point.payload + 7) / 8 * 8;
-}
-
-std::uint32_t heaps_in_flight(const Point& point) {
-    return static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>((std::uint64_t{1} << 20) / point.heap, 8, 64));
-}
-
-send::SenderConfig sender_config(const BenchOptions& options, const Point& point) {
-    send::SenderConfig c;
-    c.name = kWhere;
-    c.destinations = {{Endpoint{Ipv4{0xEF0A0A00}, 7148, {}}, {}}};
-    c.source_port = 50000;
-    c.max_packet_size = packet_size(point);
-    c.pacing.rate = options.rate;
-    c.max_heaps = heaps_in_flight(point);
-    switch (options.zero_copy) {
-        case runtime::ZeroCopySetting::automatic:
-            c.zero_copy = send::ZeroCopy::automatic;
-            break;
-        case runtime::ZeroCopySetting::always:
-            c.zero_copy = send::ZeroCopy::always;
-            break;
-        case runtime::ZeroCopySetting::never:
-            c.zero_copy = send::ZeroCopy::never;
-            break;
-    }
-    return c;
-}
-
-std::vector<Point> points_of(const BenchOptions& options) {
-    std::vector<Point> points;
-    for (const std::uint64_t heap : options.heap_sizes)
-        for (const std::uint32_t payload : options.payload_sizes)
-            points.push_back({payload, heap == 0 ? payload : heap});
-    return points;
-}
 
 /// Makes the request for the port, with a receive queue if sent packets come back on it.
 port::PlannedPort planned_port(const BenchOptions& options) {
@@ -106,8 +59,8 @@ port::PlannedPort planned_port(const BenchOptions& options) {
     request.device = options.device;
     request.rx_queues = 0;
     request.tx_queues = 1;
-    for (const Point& point : points_of(options))
-        request.max_tx_packet = std::max(request.max_tx_packet, packet_size(point));
+    for (const TransmitPoint& point : transmit_points(options))
+        request.max_tx_packet = std::max(request.max_tx_packet, point.packet_size());
     request.max_rx_packet = request.max_tx_packet;
     auto planned = port::plan_ports({&request, 1}, drivers::table()).front();
     if (planned.device.capabilities.receives_own) {
@@ -117,9 +70,16 @@ port::PlannedPort planned_port(const BenchOptions& options) {
     return planned;
 }
 
+std::size_t most_memory(const BenchOptions& options) {
+    std::size_t most = 0;
+    for (const TransmitPoint& point : transmit_points(options))
+        most = std::max(most, point.memory());
+    return most;
+}
+
 class Bench {
   public:
-    explicit Bench(const BenchOptions& options) : options_(options), memory_(kPayloadSet) {
+    explicit Bench(const BenchOptions& options) : options_(options), memory_(most_memory(options)) {
         port_ = port::Port::open(planned_port(options));
         registration_ = std::make_unique<port::RegionRegistration>(memory_.base(), memory_.length());
         registration_->map(*port_);
@@ -141,8 +101,8 @@ class Bench {
 
     std::string_view payload_pages() const { return memory::name_of(memory_.backing()); }
 
-    Result run(const Point& point, const process::StopSignals& signals) {
-        send::SenderConfig config = sender_config(options_, point);
+    Result run(const TransmitPoint& point, const process::StopSignals& signals) {
+        send::SenderConfig config = transmit_config(options_, point);
         config.source_mac = port_->mac();
         config.source_ip = port_->source_address();
         config.queue = port_->tx_queue(0);
@@ -155,12 +115,17 @@ class Bench {
         const auto slice = static_cast<std::uint64_t>(kSlice * static_cast<double>(rte_get_tsc_hz()));
         const std::uint64_t until =
             rte_rdtsc() + static_cast<std::uint64_t>(options_.time * static_cast<double>(rte_get_tsc_hz()));
-        std::vector<double> ours, bare, ratio;
+        std::vector<double> ours, bare, attached, copied, ratio;
         send_slice(sender, 10 * slice);  // pools and caches settle
         while (ours.empty() || ((ours.size() < options_.rounds || rte_rdtsc() < until) && !signals.came())) {
             ours.push_back(send_slice(sender, slice));
             if (bare_possible_) {
-                bare.push_back(bare_slice(point.payload, slice));
+                attached.push_back(bare_slice(point, slice, false));
+                bare.push_back(attached.back());
+                if (BareLoop::copies(point.payload)) {
+                    copied.push_back(bare_slice(point, slice, true));
+                    bare.back() = std::min(bare.back(), copied.back());
+                }
                 ratio.push_back(bare.back() / ours.back());
             }
         }
@@ -169,6 +134,8 @@ class Bench {
         r.ns = median_of(ours);
         if (bare_possible_) {
             r.bare_ns = median_of(bare);
+            r.attached_ns = median_of(attached);
+            r.copied_ns = copied.empty() ? 0 : median_of(copied);
             r.ratio = median_of(ratio);
         }
         finish(sender);
@@ -182,44 +149,71 @@ class Bench {
     }
 
   private:
-    /// Makes heaps to be sent in turn: those in flight and as many that wait, as in a program that fills one
-    /// buffer while the other is sent. Their memory is scattered over the payload set.
-    void make_heaps(send::Sender& sender, const Point& point) {
+    /// Makes the heaps, in the order of their memory.
+    void make_heaps(send::Sender& sender, const TransmitPoint& point) {
         heaps_.clear();
         submitted_ = completed_ = 0;
-        const std::size_t n = std::size_t{2} * heaps_in_flight(point);
-        const std::size_t step = std::max(point.heap, memory_.length() / n) / 64 * 64;
-        heaps_.reserve(n);
+        heaps_.reserve(point.heaps());
         std::size_t at = 0;
-        for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t i = 0; i < point.heaps(); ++i) {
             heaps_.emplace_back(wire::Flavour(48));
             heaps_.back().add_item(wire::item::kFirstUser, {memory_.base() + at, point.heap});
             sender.prepare(heaps_.back());
-            at = at + step + point.heap > memory_.length() ? 0 : at + step;
+            at += point.step();
+            if (at + point.heap > point.memory())
+                at = 0;
         }
-        packets_per_heap_ = heaps_.back().layout(packet_size(point), &regions_).packets;
+        packets_per_heap_ = heaps_.back().layout(point.packet_size(), &regions_).packets;
         next_ = 0;
+        group_ = point.group;
+        free_.clear();
+        last_first_ = point.reuse == Reuse::lifo;
+        if (last_first_)
+            for (std::size_t i = heaps_.size(); i-- != 0;)
+                free_.push_back(&heaps_[i]);
     }
 
+    /// Takes the next free heap: the one that completed last, or the one whose turn it is. Null: none is
+    /// free.
+    send::OutgoingHeap* take_heap() {
+        if (last_first_) {
+            if (free_.empty())
+                return nullptr;
+            send::OutgoingHeap* const heap = free_.back();
+            free_.pop_back();
+            return heap;
+        }
+        send::OutgoingHeap* const heap = &heaps_[next_];
+        if (heap->in_flight())
+            return nullptr;
+        next_ = next_ + 1 == heaps_.size() ? 0 : next_ + 1;
+        return heap;
+    }
     void feed(send::Sender& sender) {
-        std::array<send::Submission, 16> group;
-        for (;;) {
-            std::size_t n = 0, next = next_;
-            const std::size_t room = std::min<std::size_t>(group.size(), sender.free_heaps());
-            while (n < room && !heaps_[next].in_flight()) {
-                group[n++].heap = &heaps_[next];
-                next = next + 1 == heaps_.size() ? 0 : next + 1;
+        // Half of the heaps always wait, so a whole group is free whenever it fits.
+        while (sender.free_heaps() >= group_) {
+            const std::size_t room = group_ != 1 ? group_ : std::min<std::size_t>(16, sender.free_heaps());
+            std::size_t n = 0;
+            for (; n < room; ++n) {
+                batch_[n].heap = take_heap();
+                if (batch_[n].heap == nullptr)
+                    break;
             }
-            if (n == 0 || !sender.submit(std::span(group).first(n)))
+            if (n == 0 ||
+                !sender.submit(std::span(batch_).first(n),
+                               group_ == 1 ? send::Interleave::serial : send::Interleave::round_robin))
                 return;
             submitted_ += n;
-            next_ = next;
         }
     }
     void collect(send::Sender& sender) {
         std::array<send::Completion, 64> done;
-        while (const std::size_t n = sender.poll_completions(done))
+        while (const std::size_t n = sender.poll_completions(done)) {
             completed_ += n;
+            if (last_first_)
+                for (const send::Completion& one : std::span(done).first(n))
+                    free_.push_back(one.heap);
+        }
     }
     void drain() {
         if (!drains_)
@@ -240,11 +234,12 @@ class Bench {
             return sender.counters().packets - before;
         });
     }
-    double bare_slice(std::uint32_t payload, std::uint64_t ticks) {
+    double bare_slice(const TransmitPoint& point, std::uint64_t ticks, bool copied) {
+        bare_->use(point.bare_memory());
         return timed(ticks, [&] {
             std::uint64_t n = 0;
             for (int i = 0; i < 4; ++i)
-                n += bare_->burst(payload);
+                n += copied ? bare_->burst_copied(point.payload) : bare_->burst(point.payload);
             drain();
             return n;
         });
@@ -286,7 +281,11 @@ class Bench {
     bool bare_possible_ = false;
     bool drains_ = false;
     std::vector<send::OutgoingHeap> heaps_;
-    std::size_t next_ = 0;
+    std::vector<send::OutgoingHeap*> free_;  ///< with last_first_: the last one is used next
+    std::size_t next_ = 0;                   ///< else
+    std::vector<send::Submission> batch_ = std::vector<send::Submission>(kMostGroup);
+    std::uint32_t group_ = 1;
+    bool last_first_ = false;
     std::uint64_t packets_per_heap_ = 0;
     std::uint64_t submitted_ = 0, completed_ = 0;
 };
@@ -294,6 +293,9 @@ class Bench {
 nlohmann::ordered_json to_json(const Result& r) {
     nlohmann::ordered_json row{{"payload", r.point.payload},
                                {"heap", r.point.heap},
+                               {"heap_set", r.point.heap_set},
+                               {"group", r.point.group},
+                               {"reuse", config::name_in(kBenchReuse, r.point.reuse)},
                                {"ns_per_packet", r.ns},
                                {"mpps", 1e3 / r.ns},
                                {"gbps", 8.0 * r.bytes / r.ns},
@@ -305,6 +307,9 @@ nlohmann::ordered_json to_json(const Result& r) {
     if (r.bare_ns != 0) {
         row["bare_ns_per_packet"] = r.bare_ns;
         row["bare_mpps"] = 1e3 / r.bare_ns;
+        row["attached_ns_per_packet"] = r.attached_ns;
+        if (r.copied_ns != 0)
+            row["copied_ns_per_packet"] = r.copied_ns;
         row["ratio_to_bare_loop"] = r.ratio;
     }
     return row;
@@ -313,7 +318,8 @@ nlohmann::ordered_json to_json(const Result& r) {
 void print(const Result& r) {
     const double share =
         100.0 * static_cast<double>(r.counters.zero_copy_packets) / static_cast<double>(r.counters.packets);
-    tell(stdout, "{:>8} {:>9} {:>9.2f} {:>9.2f} {:>9.1f} {:>10.0f}", r.point.payload, size_text(r.point.heap),
+    tell(stdout, "{:>8} {:>9} {:>9} {:>6} {:>9.2f} {:>9.2f} {:>9.1f} {:>10.0f}", r.point.payload,
+         size_text(r.point.heap), r.point.heap_set == 0 ? "-" : size_text(r.point.heap_set), r.point.group,
          8.0 * r.bytes / r.ns, 1e3 / r.ns, r.ns, share);
     if (r.bare_ns != 0)
         tell(stdout, " {:>9.2f} {:>8.1f} {:>7.3f}", 1e3 / r.bare_ns, r.bare_ns, r.ratio);
@@ -328,8 +334,8 @@ void print(const Result& r) {
 std::size_t bench_transmit_memory_mib(const BenchOptions& options) {
     constexpr std::uint16_t kMostDescriptors = 4096;
     std::size_t most = 0;
-    for (const Point& point : points_of(options)) {
-        send::SenderConfig config = sender_config(options, point);
+    for (const TransmitPoint& point : transmit_points(options)) {
+        send::SenderConfig config = transmit_config(options, point);
         config.tx_descriptors = kMostDescriptors;
         most = std::max(most, send::Sender::memory_need(config).bytes);
     }
@@ -348,15 +354,16 @@ int bench_transmit(const BenchOptions& options, const std::string& json_path,
     Bench bench(options);
     if (table)
         tell(stdout,
-             "into {}; packets in {}, payload in {}; times are medians per packet; the bare loop allocates, "
-             "attaches and sends two mbufs\n"
-             "{:>8} {:>9} {:>9} {:>9} {:>9} {:>10} {:>9} {:>8} {:>7}\n",
-             options.device, runtime::Eal::pages(), bench.payload_pages(), "payload", "heap", "Gb/s", "Mpps",
-             "ns", "% no copy", "bare Mpps", "bare ns", "ratio");
+             "into {}; packets in {}, payload in {}; times are medians per packet; the bare loop is the "
+             "better "
+             "of two: it sends two mbufs, of which one refers to the payload, or one with a copy of it\n"
+             "{:>8} {:>9} {:>9} {:>6} {:>9} {:>9} {:>9} {:>10} {:>9} {:>8} {:>7}\n",
+             options.device, runtime::Eal::pages(), bench.payload_pages(), "payload", "heap", "heaps",
+             "group", "Gb/s", "Mpps", "ns", "% no copy", "bare Mpps", "bare ns", "ratio");
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     bool exact = true;
-    const std::vector<Point> points = points_of(options);
-    for (const Point& point : points) {
+    const std::vector<TransmitPoint> points = transmit_points(options);
+    for (const TransmitPoint& point : points) {
         if (signals.came())
             break;
         const Result r = bench.run(point, signals);

@@ -17,7 +17,10 @@ class BenchTransmitCommand final : public CommandWith<BenchOptions> {
         add_transmit_options(app, options_);
         add_common_options(app, common);
     }
-    void complete(Invocation&, const DefaultPort&) override { check_bench(options_); }
+    void complete(Invocation&, const DefaultPort&) override {
+        take_transmit_shape(options_);
+        check_transmit(options_);
+    }
     int run(const Invocation& invocation) override {
         const LcoreBench bench{bench_transmit_memory_mib(options_), 1, bench_transmit_bus(options_),
                                bench_transmit};

@@ -98,8 +98,9 @@ bool Transmitter::find_fresh(std::uint64_t now) noexcept {
 /// Returns the heap whose packet is next. There is one in turn, or a fresh one.
 ///
 /// A heap of one packet that is the next of its group takes no turn: its packet comes before those of all
-/// later heaps either way. That saves the packetiser, the ring of turns and the batches of references, which
-/// are half of what such a heap costs. It stays fresh until its packet is built.
+/// later heaps either way. That saves the packetiser, the ring of turns and the batches of references.
+/// With the slots as queues and the stamps, such a heap takes 50 ns instead of 82 (bench transmit). It stays
+/// fresh until its packet is built.
 Slot& Transmitter::next_slot() noexcept {
     if (turns_.empty()) {
         Slot& slot = heaps_.fresh();

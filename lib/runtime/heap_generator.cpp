@@ -212,10 +212,7 @@ void HeapGenerator::collect() {
 }
 
 void HeapGenerator::wait_a_little() {
-    if (idle_rounds_++ < 100)
-        std::this_thread::yield();
-    else
-        std::this_thread::sleep_for(std::chrono::microseconds(50));
+    wait_.wait(idle_rounds_);
 }
 
 }  // namespace spead::runtime

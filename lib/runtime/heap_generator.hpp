@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/short_wait.hpp"
 #include "memory/mapping.hpp"
 #include "memory/region.hpp"
 #include "runtime/heap_contents.hpp"
@@ -85,6 +86,7 @@ class HeapGenerator final : public HeapSource {
     std::unique_ptr<send::OutgoingHeap> descriptors_;  ///< in a heap of their own, if needed
     std::vector<std::unique_ptr<send::OutgoingHeap>> stops_;
     unsigned idle_rounds_ = 0;
+    ShortWait wait_;
     std::atomic<bool> stop_{false};
     std::atomic<bool> abandon_{false};
     std::atomic<bool> done_{true};

@@ -17,6 +17,7 @@ void LcoreLoop::run() noexcept {
     // Sleeps of tens of microseconds would otherwise be rounded up by the default slack of 50.
     prctl(PR_SET_TIMERSLACK, 1000UL);
     ticks_per_us_ = rte_get_tsc_hz() / 1'000'000;
+    price_ = YieldPrice(ticks_per_us_);
     const std::uint64_t housekeeping = ticks_per_us_ * kHousekeepingMicroseconds;
     const std::uint64_t interrupted = ticks_per_us_ * kInterruptedMicroseconds;
     std::uint64_t before = rte_rdtsc();
@@ -86,7 +87,9 @@ void LcoreLoop::wait() noexcept {
 
 void LcoreLoop::give_way() noexcept {
     if (yields_) {
+        const std::uint64_t begun = rte_rdtsc();
         sched_yield();
+        price_.yielded(begun, rte_rdtsc());
     } else {
         rte_pause();
     }
@@ -101,12 +104,18 @@ void LcoreLoop::rest(std::uint64_t now) noexcept {
         wait();
         return;
     }
-    if (step.action != IdlePolicy::Action::sleep) {
-        if (yields_ || step.action == IdlePolicy::Action::pause)
-            give_way();
+    if (step.action == IdlePolicy::Action::sleep) {
+        sleep(now, step.microseconds);
         return;
     }
-    std::uint64_t microseconds = step.microseconds;
+    if (yields_ && idle_.mode() != PollMode::busy && price_.dear(now))
+        sleep(now, IdlePolicy::kShortestSleep);
+    else if (yields_ || step.action == IdlePolicy::Action::pause)
+        give_way();
+}
+
+/// Sleeps for that long at most: not beyond the time at which packets are due.
+void LcoreLoop::sleep(std::uint64_t now, std::uint64_t microseconds) noexcept {
     const auto sleep_until = [&microseconds, now](std::uint64_t next) {
         if (next != 0)
             microseconds =

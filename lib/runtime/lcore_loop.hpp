@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/mailbox.hpp"
+#include "base/yield_price.hpp"
 #include "port/impaired_queue.hpp"
 #include "recv/distributor.hpp"
 #include "recv/rx_agent.hpp"
@@ -82,6 +83,7 @@ class LcoreLoop {
     void wait() noexcept;
     void give_way() noexcept;
     bool nothing_pending() const noexcept;
+    void sleep(std::uint64_t now, std::uint64_t microseconds) noexcept;
 
     static constexpr std::uint64_t kHousekeepingMicroseconds = 1000;
     /// Holds the excess of a loop over its rest after which the thread counts as off its CPU.
@@ -99,6 +101,7 @@ class LcoreLoop {
     std::unique_ptr<Sleeper> sleeper_;
     IdlePolicy idle_;
     bool yields_;
+    YieldPrice price_;  ///< in ticks
     bool receiving_ = true;
     std::uint64_t rest_ticks_ = 0;  ///< longest intended rest of this loop
     std::uint64_t ticks_per_us_ = 0;

@@ -17,6 +17,8 @@
 #include "base/units.hpp"
 #include "observe/report_file.hpp"
 #include "observe/table.hpp"
+#include "port/machine.hpp"
+#include "runtime/thread_activity.hpp"
 
 namespace spead::app {
 
@@ -58,6 +60,12 @@ void carry_out(PairRun& run, LatencyOrigin& origin, MeasuredRow& current) {
             throw Interrupted{};
         std::this_thread::yield();
     }
+}
+
+/// Returns how often threads of both ends have lost their CPUs while they had work. The threads of a case do
+/// not end before it.
+std::uint64_t preemptions(PairRun& run) {
+    return runtime::involuntary_switches(port::this_machine().files) + run.far.preemptions();
 }
 
 LatencyOrigin::Send send_with(PairRun& run) {
@@ -112,6 +120,7 @@ std::string latency_table(const std::vector<LatencyRow>& rows) {
         table.count("heaps", row.result.sent);
         table.count_if_any("lost", row.result.lost());
         table.count_if_any("not sent", row.result.unsent);
+        table.count_if_any("preempted", row.preemptions);
         table.number("min", h.count() == 0 ? "" : microseconds(h.min()));
         for (const double percent : kLatencyPercentiles)
             table.number(fmt::format("{} %", percent), percentile_means_something(percent, h.count())
@@ -123,7 +132,7 @@ std::string latency_table(const std::vector<LatencyRow>& rows) {
 }
 
 std::string latency_json(const PairOptions& options, const std::vector<LatencyRow>& rows,
-                         std::string_view packet_pages) {
+                         const PairOutcome& outcome) {
     using nlohmann::ordered_json;
     ordered_json results = ordered_json::array();
     for (const LatencyRow& row : rows) {
@@ -143,6 +152,7 @@ std::string latency_json(const PairOptions& options, const std::vector<LatencyRo
                            {"heaps_warm_up", row.result.warmed},
                            {"heaps_sent", row.result.sent},
                            {"heaps_lost", row.result.lost()},
+                           {"preemptions", row.preemptions},
                            {"heaps_not_sent", row.result.unsent},
                            {"min_ns", h.min()},
                            {"mean_ns", h.mean()},
@@ -152,7 +162,8 @@ std::string latency_json(const PairOptions& options, const std::vector<LatencyRo
     }
     const ordered_json document{{"version", 1},
                                 {"bench", "latency"},
-                                {"packet_pages", packet_pages},
+                                {"packet_pages", outcome.packet_pages},
+                                {"placement", placement_json(outcome)},
                                 {"time_s", options.time},
                                 {"warm_up_s", options.warm_up},
                                 {"relative_error", stats::FineHistogram::kRelativeError},
@@ -192,9 +203,10 @@ int bench_latency(const PairOptions& options, const std::vector<std::string>& ea
             o.patience = cycles(kEchoPatience);
             o.first = next;
             LatencyOrigin origin(o, send_with(run));
+            const std::uint64_t before = preemptions(run);
             carry_out(run, origin, current);
             next = origin.next_count();
-            rows.push_back({run.c, load, origin.result()});
+            rows.push_back({run.c, load, origin.result(), preemptions(run) - before});
             if (!quiet)
                 tell(stderr, "{} B, {}: {} heaps, {} lost\n", run.c.payload, mode_text(rows.back()),
                      rows.back().result.sent, rows.back().result.lost());
@@ -208,10 +220,10 @@ int bench_latency(const PairOptions& options, const std::vector<std::string>& ea
         tell(out,
              "There and back, from when a heap was due until its answer was taken; after {} of "
              "warm-up, which are "
-             "not counted. Packets in {}.\n",
-             human_duration(options.warm_up), outcome.packet_pages);
+             "not counted. Packets in {}.\n{}",
+             human_duration(options.warm_up), outcome.packet_pages, placement_text(outcome));
     if (!json_path.empty())
-        observe::write_file(json_path, latency_json(options, rows, outcome.packet_pages));
+        observe::write_file(json_path, latency_json(options, rows, outcome));
     if (!options.histogram_path.empty())
         observe::write_file(options.histogram_path, latency_csv(rows));
     std::fflush(stdout);

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "app/bench/bench_pair.hpp"
@@ -15,6 +14,7 @@ struct LatencyRow {
     PairCase c;
     double load = 0;  ///< bytes of UDP payload per second; 0: ping-pong
     LatencyOrigin::Result result;
+    std::uint64_t preemptions = 0;  ///< of threads of both ends that had work
 };
 
 inline constexpr std::array<double, 5> kLatencyPercentiles{50, 90, 99, 99.9, 99.99};
@@ -24,7 +24,7 @@ bool percentile_means_something(double percent, std::uint64_t values);
 
 std::string latency_table(const std::vector<LatencyRow>& rows);
 std::string latency_json(const PairOptions& options, const std::vector<LatencyRow>& rows,
-                         std::string_view packet_pages);
+                         const PairOutcome& outcome);
 /// Returns one line per bucket: payload_bytes,heap_bytes,load_bps,lowest_ns,highest_ns,heaps.
 std::string latency_csv(const std::vector<LatencyRow>& rows);
 

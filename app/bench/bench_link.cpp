@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <sys/prctl.h>
 #include <thread>
 
 #include <fmt/core.h>
@@ -11,6 +12,7 @@
 #include <rte_cycles.h>
 
 #include "base/error.hpp"
+#include "base/short_wait.hpp"
 #include "base/tell.hpp"
 #include "base/units.hpp"
 #include "observe/report_file.hpp"
@@ -33,15 +35,6 @@ constexpr auto kPoll = 5ms;
 constexpr auto kFirstHeap = 20s;
 /// Limits the time without a completed heap, beyond that of the rate. After it the port is given up.
 constexpr double kSilentPortPatience = 3.0;
-constexpr unsigned kSpins = 100;
-
-void wait_a_little(unsigned& round) {
-    if (round++ < kSpins)
-        std::this_thread::yield();
-    else
-        std::this_thread::sleep_for(50us);
-}
-
 /// Makes trials of one case.
 class Trials {
   public:
@@ -81,7 +74,7 @@ class Trials {
                 round = 0;
             } else {
                 check_cancelled();
-                wait_a_little(round);
+                waiter_.wait(round);
             }
         }
         finish_sending(rate);
@@ -106,7 +99,7 @@ class Trials {
             kSilentPortPatience + 2 * static_cast<double>(run_.heaps.bytes_per_heap()) / rate;
         BenchHeaps::Progress last = run_.heaps.progress();
         auto since = Clock::now();
-        for (unsigned round = 0;; wait_a_little(round)) {
+        for (unsigned round = 0;; waiter_.wait(round)) {
             const BenchHeaps::Progress now = run_.heaps.progress();
             if (now.in_flight == 0)
                 return;
@@ -137,6 +130,7 @@ class Trials {
     PairRun& run_;
     double seconds_;
     double hz_;
+    ShortWait waiter_;
     std::uint64_t next_ = 1;
 };
 
@@ -179,7 +173,7 @@ std::string link_table(const std::vector<LinkResult>& results) {
 }
 
 std::string link_json(const PairOptions& options, const std::vector<LinkResult>& results,
-                      std::string_view packet_pages) {
+                      const PairOutcome& outcome) {
     using nlohmann::ordered_json;
     const auto bits = [](const std::optional<double>& rate) {
         return rate ? ordered_json(*rate * 8) : ordered_json(nullptr);
@@ -206,7 +200,8 @@ std::string link_json(const PairOptions& options, const std::vector<LinkResult>&
     }
     const ordered_json document{{"version", 1},
                                 {"bench", "link"},
-                                {"packet_pages", packet_pages},
+                                {"packet_pages", outcome.packet_pages},
+                                {"placement", placement_json(outcome)},
                                 {"trial_s", options.trial},
                                 {"agree", options.search.agree},
                                 {"of", options.search.of},
@@ -223,6 +218,8 @@ int bench_link(const PairOptions& options, const std::vector<std::string>& eal_a
     std::vector<LinkResult> results;
     PairBench bench;
     bench.measure = [&](PairRun& run) {
+        // Sleeps between heaps would otherwise take twice as long.
+        prctl(PR_SET_TIMERSLACK, 1000UL);
         RateSearch search(options.search);
         Trials trials(run, options.trial);
         trials.warm_up(options.search.lowest);
@@ -243,9 +240,10 @@ int bench_link(const PairOptions& options, const std::vector<std::string>& eal_a
     };
     const PairOutcome outcome = run_pair(options, eal_args, bench);
     // Standard output is the JSON document's when it was asked for there.
-    tell(json_path == "-" ? stderr : stdout, "{}Packets in {}.\n", link_table(results), outcome.packet_pages);
+    tell(json_path == "-" ? stderr : stdout, "{}Packets in {}.\n{}", link_table(results),
+         outcome.packet_pages, placement_text(outcome));
     if (!json_path.empty())
-        observe::write_file(json_path, link_json(options, results, outcome.packet_pages));
+        observe::write_file(json_path, link_json(options, results, outcome));
     std::fflush(stdout);
     for (const std::string& problem : outcome.problems)
         tell(stderr, "dpdk-spead: {}\n", problem);

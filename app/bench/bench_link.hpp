@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "app/bench/bench_pair.hpp"
@@ -34,9 +33,9 @@ struct LinkResult {
 bool link_trial_passes(const LinkTrial& trial);
 
 std::string link_table(const std::vector<LinkResult>& results);
-/// Returns the results as JSON; `packet_pages` as in PairOutcome, here and for latency.
+/// Returns the results as JSON, with the facts of the outcome.
 std::string link_json(const PairOptions& options, const std::vector<LinkResult>& results,
-                      std::string_view packet_pages);
+                      const PairOutcome& outcome);
 
 /// Runs `bench link`; returns the program's exit status. Progress goes to standard error unless `quiet`.
 int bench_link(const PairOptions& options, const std::vector<std::string>& eal_args,

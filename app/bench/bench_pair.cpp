@@ -151,6 +151,21 @@ runtime::Plan pair_plan(const PairOptions& options, const PairCase& c, Ends ends
     return plan;
 }
 
+std::string placement_text(const PairOutcome& outcome) {
+    return outcome.placement ? outcome.placement->text() + '\n' : std::string();
+}
+
+nlohmann::ordered_json placement_json(const PairOutcome& outcome) {
+    if (!outcome.placement)
+        return nullptr;
+    const auto end = [](const EndPlacement& e) {
+        return nlohmann::ordered_json{{"lcore_cpu", e.lcore}, {"other_cpus", e.others()}};
+    };
+    return {{"near", end(outcome.placement->near)},
+            {"far", end(outcome.placement->far)},
+            {"reason", outcome.placement->reason}};
+}
+
 void CountingSink::begin(std::uint64_t first) noexcept {
     first_.store(first, std::memory_order_release);
 }

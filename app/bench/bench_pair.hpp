@@ -9,8 +9,11 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "app/bench/bench_heaps.hpp"
 #include "app/bench/json_channel.hpp"
+#include "app/bench/pair_placement.hpp"
 #include "app/bench/rate_search.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/layout.hpp"
@@ -116,6 +119,9 @@ class FarEnd {
     virtual void open(std::size_t number_of_case) = 0;
     virtual void begin(std::uint64_t first) = 0;
     virtual Count count() = 0;
+    /// Returns how often threads of the far end's process gave up their CPU without sleeping; 0: it is
+    /// this process.
+    virtual std::uint64_t preemptions() = 0;
     /// Stops the far end's engine; returns its problems.
     virtual std::vector<std::string> close() = 0;
 };
@@ -138,14 +144,19 @@ struct PairBench {
     std::function<void(PairRun&)> measure;
 };
 
-/// Runs all cases at the near end, with the far one if it is in this process, or serves as the far end.
-/// `eal_args` are the user's. Returns the problems, one sentence each; `interrupted` means that a signal
-/// ended it early. Throws Error.
 struct PairOutcome {
-    std::vector<std::string> problems;
-    bool interrupted = false;
-    std::string packet_pages;  ///< page size of the near end's packets (Eal::pages)
+    std::vector<std::string> problems;       ///< one sentence each
+    bool interrupted = false;                ///< a signal ended it early
+    std::string packet_pages;                ///< page size of the near end's packets (Eal::pages)
+    std::optional<PairPlacement> placement;  ///< of two processes of this machine
 };
+/// Returns the line that says where both processes ran; empty: there were no two.
+std::string placement_text(const PairOutcome& outcome);
+/// Returns the same as JSON; null: there were no two.
+nlohmann::ordered_json placement_json(const PairOutcome& outcome);
+
+/// Runs all cases at the near end, with the far one if it is in this process. `eal_args` are the user's.
+/// Throws Error.
 PairOutcome run_pair(const PairOptions& options, const std::vector<std::string>& eal_args,
                      const PairBench& bench);
 

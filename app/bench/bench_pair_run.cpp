@@ -15,10 +15,13 @@
 #include "base/log.hpp"
 #include "config/limits.hpp"
 #include "observe/foreign_json.hpp"
+#include "port/machine.hpp"
 #include "process/kept_privileges.hpp"
 #include "process/stop_signals.hpp"
 #include "runtime/consumers.hpp"
 #include "runtime/eal.hpp"
+#include "runtime/layout_busy.hpp"
+#include "runtime/thread_activity.hpp"
 #include "spead/plan_run.hpp"
 
 namespace spead::app {
@@ -27,8 +30,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kBenchGreeting = "dpdk-spead bench 1";
+constexpr const char* kBenchGreeting = "dpdk-spead bench 2";
 constexpr std::size_t kMostCases = 1000;
+/// Begins the --server of a process that the near end has started.
+constexpr std::string_view kInherited = "fd:";
 
 /// Holds the cases of one process, laid out before EAL starts. It serves one after the other.
 struct Prepared {
@@ -110,6 +115,7 @@ class LocalEnd final : public FarEnd {
     void open(std::size_t) override {}
     void begin(std::uint64_t first) override { sink_->begin(first); }
     Count count() override { return {sink_->complete(), sink_->broken()}; }
+    std::uint64_t preemptions() override { return 0; }
     std::vector<std::string> close() override { return {}; }
 
   private:
@@ -124,6 +130,9 @@ class RemoteEnd final : public FarEnd {
     Count count() override {
         const json answer = ask({{"do", "count"}});
         return {answer.value("complete", std::uint64_t{0}), answer.value("broken", std::uint64_t{0})};
+    }
+    std::uint64_t preemptions() override {
+        return ask({{"do", "preemptions"}}).value("preemptions", std::uint64_t{0});
     }
     std::vector<std::string> close() override {
         return ask({{"do", "close"}}).value("problems", std::vector<std::string>{});
@@ -191,8 +200,13 @@ Ends ends_of(const PairOptions& options) {
     return {true, options.client.empty() && !options.tx_port.empty()};
 }
 
-void tell_remarks(const runtime::Layout& layout) {
-    for (const std::string& remark : layout.remarks)
+/// Logs the remarks on the layout. `placed`: the placement of both processes has a warning for all their
+/// CPUs.
+void tell_remarks(const door::PlanRun& run, bool placed) {
+    if (!placed)
+        for (const std::string& warning : runtime::busy_warnings(run.plan(), run.layout()))
+            log_warning(LogType::app, "{}", warning);
+    for (const std::string& remark : run.layout().remarks)
         log_info(LogType::app, "{}", remark);
 }
 
@@ -207,8 +221,14 @@ PairOutcome run_pair(const PairOptions& typed, const std::vector<std::string>& e
     // Waits for its process last, when the channel to it is closed.
     std::unique_ptr<SecondProcess> second;
     const Ends ends = ends_of(options);
-    if (alone(options))
+    if (alone(options)) {
         second = std::make_unique<SecondProcess>(options, eal_options);
+        outcome.placement = second->placement();
+        if (const std::string warning =
+                second->placement().warning(options.poll, options.kind == PairKind::latency);
+            !warning.empty())
+            log_warning(LogType::app, "{}", warning);
+    }
     try {
         std::unique_ptr<JsonChannel> channel;
         if (second)
@@ -219,7 +239,7 @@ PairOutcome run_pair(const PairOptions& typed, const std::vector<std::string>& e
         Prepared prepared(cases, options, ends, eal_options);
         prepared.eal.start();
         outcome.packet_pages = runtime::Eal::pages();
-        tell_remarks(prepared.runs.front().layout());
+        tell_remarks(prepared.runs.front(), second != nullptr);
         LocalEnd local;
         std::unique_ptr<RemoteEnd> remote;
         if (channel) {
@@ -263,6 +283,8 @@ void answer(JsonChannel& channel, Parts& parts, int stop_fd) {
             channel.send({{"ok", true}});
         } else if (what == "count" && parts.counting != nullptr) {
             channel.send({{"complete", parts.counting->complete()}, {"broken", parts.counting->broken()}});
+        } else if (what == "preemptions") {
+            channel.send({{"preemptions", runtime::involuntary_switches(port::this_machine().files)}});
         } else {
             throw_error("bench", "the other end asks for `{}`", what);
         }
@@ -270,10 +292,10 @@ void answer(JsonChannel& channel, Parts& parts, int stop_fd) {
 }
 
 int connected(const std::string& server, int stop_fd) {
-    if (!server.starts_with("fd:"))
+    if (!server.starts_with(kInherited))
         return JsonChannel::accept_one(server, stop_fd);
     int fd = -1;
-    const std::string number = server.substr(3);
+    const std::string number = server.substr(kInherited.size());
     std::from_chars(number.data(), number.data() + number.size(), fd);
     if (fd < 0)
         throw_usage("--server", "`{}` is not a descriptor", server);
@@ -289,7 +311,7 @@ bool serve(JsonChannel& channel, const PairOptions& own, const runtime::EalOptio
     if (prepared.runs.empty())
         throw_error("bench", "the other end asks for nothing");
     prepared.eal.start();
-    tell_remarks(prepared.runs.front().layout());
+    tell_remarks(prepared.runs.front(), own.server.starts_with(kInherited));
     channel.send({{"ok", true}});
     for (;;) {
         json question;
@@ -317,7 +339,7 @@ bool serve(JsonChannel& channel, const PairOptions& own, const runtime::EalOptio
 PairOutcome serve_pair(const PairOptions& own, const std::vector<std::string>& eal_args) {
     PairOutcome outcome;
     const process::StopSignals signals;
-    const bool reported = own.server.starts_with("fd:");  // the near end says for both what goes wrong
+    const bool reported = own.server.starts_with(kInherited);  // the near end says for both what goes wrong
     try {
         JsonChannel channel(connected(own.server, signals.fd()));
         try {
@@ -344,12 +366,19 @@ std::string describe_pair(const PairOptions& typed, const std::vector<std::strin
     if (!options.server.empty())
         ends = {false, true};
     std::optional<MeetingPlace> meeting;
-    if (alone(options))
+    std::string placed;
+    if (alone(options)) {
         options.tx_port = meeting.emplace().near_device();
+        const PairPlacement placement = take_near_end(options);
+        placed = placement.text() + '\n';
+        if (const std::string warning = placement.warning(options.poll, options.kind == PairKind::latency);
+            !warning.empty())
+            placed += warning + '\n';
+    }
     const runtime::EalOptions eal_options = runtime::EalOptions::parse(eal_args);
     const Prepared prepared(cases_of(options), options, ends, eal_options);
     const door::PlanRun& first = prepared.runs.front();
-    return fmt::format("{} cases; the first:\n{}", prepared.runs.size(),
+    return fmt::format("{}{} cases; the first:\n{}", placed, prepared.runs.size(),
                        runtime::describe(first.layout(), first.plan()));
 }
 

@@ -16,6 +16,7 @@
 #include "app/bench/json_channel.hpp"
 #include "base/error.hpp"
 #include "config/names.hpp"
+#include "port/machine.hpp"
 #include "runtime/numa.hpp"
 
 namespace spead::app {
@@ -23,18 +24,6 @@ namespace spead::app {
 namespace {
 
 constexpr std::chrono::seconds kSecondEndPatience{30};
-
-/// Holds the CPUs of the two processes of this machine: half each, as far as there are enough.
-struct Halves {
-    std::vector<unsigned> near;
-    std::vector<unsigned> far;
-};
-
-Halves halve(const std::vector<unsigned>& cpus) {
-    const auto middle = cpus.begin() + static_cast<std::ptrdiff_t>((cpus.size() + 1) / 2);
-    // A single CPU belongs to both.
-    return {{cpus.begin(), middle}, {cpus.size() < 2 ? cpus.begin() : middle, cpus.end()}};
-}
 
 void keep_to(const std::vector<unsigned>& cpus) {
     cpu_set_t set;
@@ -65,25 +54,29 @@ std::string MeetingPlace::far_device() const {
     return fmt::format("net_memif0,role=server,socket={}", socket());
 }
 
+PairPlacement take_near_end(PairOptions& options) {
+    const port::Sysfs& files = port::this_machine().files;
+    PairPlacement placement =
+        place_pair(bench_cpus(files, runtime::allowed_cpus()), options.tx_lcore, options.rx_lcore);
+    options.tx_lcore = placement.near.lcore;
+    keep_to(placement.near.cpus);
+    return placement;
+}
+
 SecondProcess::SecondProcess(PairOptions& options, const runtime::EalOptions& eal) {
     if (!eal.words.empty())
         throw_usage("EAL",
                     "EAL's options are for one process, and without ports bench starts a second one; name "
                     "the ports, or use --server and --client");
     options.tx_port = meeting_.near_device();
-    const std::vector<unsigned> cpus = runtime::allowed_cpus();
-    Halves halves = halve(cpus);
-    if (options.tx_lcore || options.rx_lcore)
-        halves = {cpus, cpus};
+    placement_ = take_near_end(options);
     std::vector<std::string> words{
-        "bench",     options.kind == PairKind::link ? "link" : "latency",
-        "--server",  fmt::format("fd:{}", JsonChannel::kChildDescriptor),
-        "--rx-port", meeting_.far_device(),
-        "--poll",    std::string(config::name_in(config::kPollModes, options.poll))};
-    if (options.rx_lcore)
-        words.insert(words.end(), {"--rx-lcore", std::to_string(*options.rx_lcore)});
-    socket_ = JsonChannel::start_process(words, halves.far, pid_);
-    keep_to(halves.near);
+        "bench",      options.kind == PairKind::link ? "link" : "latency",
+        "--server",   fmt::format("fd:{}", JsonChannel::kChildDescriptor),
+        "--rx-port",  meeting_.far_device(),
+        "--poll",     std::string(config::name_in(config::kPollModes, options.poll)),
+        "--rx-lcore", std::to_string(placement_.far.lcore)};
+    socket_ = JsonChannel::start_process(words, placement_.far.cpus, pid_);
 }
 
 SecondProcess::~SecondProcess() {

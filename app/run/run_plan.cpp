@@ -15,6 +15,7 @@
 #include "base/tell.hpp"
 #include "observe/metrics.hpp"
 #include "observe/report_file.hpp"
+#include "runtime/layout_busy.hpp"
 
 namespace spead::app {
 
@@ -53,6 +54,8 @@ int run_plan(const RunOptions& options, const Invocation& invocation) {
     check_run(options, common);
     RunChannels channels(options);
     prepared.run.start_eal();
+    for (const std::string& warning : runtime::busy_warnings(prepared.run.plan(), prepared.run.layout()))
+        log_warning(LogType::app, "{}", warning);
     for (const std::string& remark : prepared.run.layout().remarks)
         log_notice(LogType::app, "{}", remark);
     RunViews views(options.plan, prepared.run.layout());

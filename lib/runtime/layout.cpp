@@ -279,22 +279,6 @@ void number_lcores(Layout& layout) {
                                              layout.workers.size() + 1, cpus.size()));
 }
 
-/// Adds remarks on lcores that never pause on CPUs that something else needs.
-void remark_busy(const Plan& plan, Layout& layout) {
-    const std::vector<unsigned> others = layout.control_cpus();
-    for (const WorkerLayout& w : layout.workers) {
-        const auto busy = std::find_if(w.receives.begin(), w.receives.end(), [&plan](std::size_t i) {
-            return plan.receives[i].poll == PollMode::busy;
-        });
-        if (busy != w.receives.end() && others.size() == 1 && others.front() == w.cpu)
-            layout.remarks.push_back(fmt::format(
-                "receive {}: its lcore polls without a pause on CPU {}, and this process has no other CPU "
-                "for "
-                "sinks, reports and the prompt; allow another CPU, or set `poll` (--poll) to \"adaptive\"",
-                plan.receives[*busy].name, w.cpu));
-    }
-}
-
 /// Adds remarks on unicast endpoints: packets arrive only if a host answers for their address.
 void remark_addresses(const Plan& plan, Layout& layout) {
     for (const ReceivePlan& r : plan.receives) {
@@ -441,7 +425,6 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
     poll_for_answers(plan, layout);
     add_spare_workers(plan, assignment, layout);
     number_lcores(layout);
-    remark_busy(plan, layout);
     layout.port_cpus = cpus.of_port;
     layout.stream_cpus = cpus.of_stream;
     for (const FarWorker& far : far_workers(machine, layout, plan))

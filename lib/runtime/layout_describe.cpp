@@ -6,6 +6,7 @@
 
 #include "base/units.hpp"
 #include "runtime/layout.hpp"
+#include "runtime/layout_busy.hpp"
 
 namespace spead::runtime {
 
@@ -60,6 +61,8 @@ std::string describe(const Layout& layout, const Plan& plan) {
         human_size(layout.heap_bytes),
         layout.chunk_bytes == 0 ? "" : human_size(layout.chunk_bytes) + " for chunks, ",
         human_size(layout.bookkeeping_bytes), human_size(layout.send_bytes), human_size(layout.eal_bytes));
+    for (const std::string& warning : busy_warnings(plan, layout))
+        text += warning + '\n';
     for (const std::string& remark : layout.remarks)
         text += remark + '\n';
     text += fmt::format("EAL arguments: {}\n", fmt::join(layout.eal_args, " "));

@@ -99,6 +99,20 @@ std::vector<std::string> others_on(const port::Sysfs& files, unsigned cpu, int t
     return names;
 }
 
+std::uint64_t involuntary_switches(const port::Sysfs& files) {
+    constexpr std::string_view kField = "nonvoluntary_ctxt_switches:";
+    std::uint64_t sum = 0;
+    for (const std::string& task : files.list("/proc/self/task")) {
+        const std::string text = files.text(fmt::format("/proc/self/task/{}/status", task)).value_or("");
+        const std::size_t at = text.find(kField);
+        if (at == std::string::npos)
+            continue;
+        const std::string_view rest = std::string_view(text).substr(at + kField.size());
+        sum += number<std::uint64_t>(rest.substr(std::min(rest.find_first_not_of(" \t"), rest.size())));
+    }
+    return sum;
+}
+
 std::string activity(const ThreadFacts& before, const ThreadFacts& now, std::chrono::nanoseconds between,
                      const std::vector<std::string>& others) {
     switch (now.state) {

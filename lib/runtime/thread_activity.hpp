@@ -27,6 +27,10 @@ std::optional<ThreadFacts> thread_facts(const port::Sysfs& files, int thread);
 /// at some thousand threads at most.
 std::vector<std::string> others_on(const port::Sysfs& files, unsigned cpu, int thread);
 
+/// Returns how often the threads of this process, together, gave up their CPU without sleeping: another
+/// thread took it, or they yielded. Threads that have ended no longer count.
+std::uint64_t involuntary_switches(const port::Sysfs& files);
+
 /// Returns the thread's activity between two looks: "it waits for its CPU, which stress-ng (pid 7) has".
 std::string activity(const ThreadFacts& before, const ThreadFacts& now, std::chrono::nanoseconds between,
                      const std::vector<std::string>& others);

@@ -56,6 +56,17 @@ class Bench(harness.ProgramTest):
         finished = self.link("--heap-size", "packet,64KiB", cases=2)
         self.assertIn("sustained", finished.out)
         self.assertIn("1024 B", finished.out)
+        self.assertIn("Near end: lcore on CPU", finished.out)
+
+    def test_a_busy_lcore_on_a_shared_cpu_is_warned_of_once(self):
+        cpu = str(min(os.sched_getaffinity(0)))
+        shared = ("--heap-size", "64KiB", "--tx-lcore", cpu, "--rx-lcore", cpu)
+        warning = f"never pauses on CPU {cpu}"
+        checked = self.run_program("bench", "link", "--check", *shared, "--poll", "busy", report=False)
+        self.assertIn(warning, checked.out)
+        checked = self.run_program("bench", "link", "--check", *shared, report=False)
+        self.assertNotIn(warning, checked.out)
+        self.assertEqual(self.link(*shared, "--poll", "busy").err.count("never pauses"), 1)
 
     def test_link_on_a_port_that_receives_its_own(self):
         self.link("--heap-size", "64KiB", "--quiet", *RING)

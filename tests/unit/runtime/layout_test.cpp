@@ -12,6 +12,7 @@
 #include "heap/window.hpp"
 #include "port/device_string.hpp"
 #include "recv/distributor.hpp"
+#include "runtime/layout_busy.hpp"
 
 namespace spead::runtime {
 namespace {
@@ -169,16 +170,17 @@ TEST(LayOut, SharesTheOnlyCpuAndSaysSo) {
     EXPECT_THAT(l.eal_args, Contains(fmt::format("0@{0},1@{0}", cpus[0])));
 }
 
-TEST(LayOut, SaysWhenABusyLcoreHasTheOnlyCpu) {
+TEST(LayOut, WarnsOfABusyLcoreOnTheOnlyCpu) {
     Plan plan = plan_of({receive("s0", "p0")}, {});
     plan.receives[0].poll = PollMode::busy;
     {
         const Restricted one(1);
-        EXPECT_THAT(lay_out(plan).remarks, Contains(HasSubstr("s0: its lcore polls without a pause on CPU")));
+        EXPECT_THAT(busy_warnings(plan, lay_out(plan)),
+                    Contains(HasSubstr("s0: its lcore polls without a pause")));
     }
     const Restricted two(2);
     if (two.enough()) {
-        EXPECT_THAT(lay_out(plan).remarks, IsEmpty());
+        EXPECT_THAT(busy_warnings(plan, lay_out(plan)), IsEmpty());
     }
 }
 

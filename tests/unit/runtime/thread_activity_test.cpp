@@ -83,6 +83,18 @@ TEST(ThreadFacts, AreThoseOfThisMachine) {
     EXPECT_EQ(facts->state, 'R');
 }
 
+TEST(InvoluntarySwitches, AreTheSumOfAllThreads) {
+    Proc proc;
+    EXPECT_EQ(involuntary_switches(proc.files()), 0U);
+    proc.file("self", "12", "status",
+              "Name:\tmain\nvoluntary_ctxt_switches:\t70\nnonvoluntary_ctxt_switches:\t5\n");
+    proc.file("self", "13", "status",
+              "Name:\tworker\nvoluntary_ctxt_switches:\t1\nnonvoluntary_ctxt_switches:\t7");
+    proc.file("self", "14", "status", "nonvoluntary_ctxt_switches:");
+    proc.file("self", "15", "stat", "ended");
+    EXPECT_EQ(involuntary_switches(proc.files()), 12U);
+}
+
 TEST(OthersOn, AreThoseThatHaveTheCpuOrWaitForIt) {
     Proc proc;
     proc.thread("10", "10", "main", 'R', 3);

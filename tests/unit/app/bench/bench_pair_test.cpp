@@ -14,6 +14,7 @@ using spead::test::expect_refused;
 using spead::test::parsed;
 using spead::test::parsed_options;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(BenchPair, Defaults) {
     const PairOptions link = parsed_options<PairOptions>("bench link");
@@ -162,9 +163,14 @@ TEST(BenchLink, TableAndDocument) {
     const std::string table = link_table({r, none});
     EXPECT_THAT(table, HasSubstr("10.0 Gb/s"));
     EXPECT_THAT(table, HasSubstr("none"));
-    const auto document =
-        nlohmann::json::parse(link_json(options_of(PairKind::link), {r, none}, "4 KiB pages"));
+    PairOutcome outcome;
+    outcome.packet_pages = "4 KiB pages";
+    outcome.placement = place_pair({{0, 0}, {1, 1}, {2, 2}}, {}, {});
+    const auto document = nlohmann::json::parse(link_json(options_of(PairKind::link), {r, none}, outcome));
     EXPECT_EQ(document["packet_pages"], "4 KiB pages");
+    EXPECT_EQ(document["placement"]["near"]["lcore_cpu"], 2);
+    EXPECT_EQ(document["placement"]["far"]["other_cpus"], nlohmann::json::array({0}));
+    EXPECT_THAT(document["placement"]["reason"].get<std::string>(), HasSubstr("3 CPUs"));
     EXPECT_EQ(document["results"][0]["sustained_bps"], 1e10);
     EXPECT_NEAR(document["results"][0]["heap_data_bps"].get<double>(), 1e10 * 65536 / 68104, 1);
     EXPECT_TRUE(document["results"][1]["sustained_bps"].is_null());
@@ -179,12 +185,15 @@ TEST(BenchLatency, PercentilesThatTooFewHeapsCannotTellAreLeftOut) {
     LatencyRow row;
     row.c = {1024, 1024};
     row.result.sent = 201;
+    row.preemptions = 12;
     for (std::uint64_t i = 0; i < 200; i++)
         row.result.nanoseconds.add(1000 * (i + 1));
     const auto document =
-        nlohmann::json::parse(latency_json(options_of(PairKind::latency), {row}, "4 KiB pages"));
+        nlohmann::json::parse(latency_json(options_of(PairKind::latency), {row}, PairOutcome{}));
     const auto& result = document["results"][0];
     EXPECT_EQ(result["heaps_lost"], 1);
+    EXPECT_EQ(result["preemptions"], 12);
+    EXPECT_TRUE(document["placement"].is_null());
     EXPECT_NEAR(result["percentiles_ns"]["50"].get<double>(), 100'000, 1000);
     EXPECT_TRUE(result["percentiles_ns"]["99.9"].is_null());
     EXPECT_EQ(result["max_ns"], 200'000);
@@ -196,6 +205,9 @@ TEST(BenchLatency, PercentilesThatTooFewHeapsCannotTellAreLeftOut) {
     EXPECT_THAT(csv, testing::StartsWith(
                          "payload_bytes,heap_bytes,load_bps,lowest_ns,highest_ns,heaps\n1024,1024,0,"));
     EXPECT_THAT(latency_table({row}), HasSubstr("lost"));
+    EXPECT_THAT(latency_table({row}), HasSubstr("preempted"));
+    row.preemptions = 0;
+    EXPECT_THAT(latency_table({row}), Not(HasSubstr("preempted")));
 }
 
 }  // namespace

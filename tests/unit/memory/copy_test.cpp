@@ -34,7 +34,7 @@ std::vector<NamedCopy> copies() {
     return all;
 }
 
-class PayloadCopy : public ::testing::TestWithParam<NamedCopy> {
+class PayloadCopyTest : public ::testing::TestWithParam<NamedCopy> {
   protected:
     /// Copies `length` bytes at the given misalignments. The bytes before and behind must stay.
     void check(std::size_t length, std::size_t to_shift, std::size_t from_shift) {
@@ -59,12 +59,12 @@ class PayloadCopy : public ::testing::TestWithParam<NamedCopy> {
     std::minstd_rand random_{1};
 };
 
-TEST_P(PayloadCopy, CopiesEveryShortLength) {
+TEST_P(PayloadCopyTest, CopiesEveryShortLength) {
     for (std::size_t length = 0; length <= 1100; length++)
         ASSERT_NO_FATAL_FAILURE(check(length, length % 64, length * 7 % 64));
 }
 
-TEST_P(PayloadCopy, CopiesAtEveryAlignment) {
+TEST_P(PayloadCopyTest, CopiesAtEveryAlignment) {
     for (const std::size_t length : {31U, 32U, 33U, 63U, 64U, 65U, 255U, 256U, 257U, 1408U})
         for (std::size_t shift = 0; shift < 64; shift++) {
             ASSERT_NO_FATAL_FAILURE(check(length, shift, 0));
@@ -72,18 +72,18 @@ TEST_P(PayloadCopy, CopiesAtEveryAlignment) {
         }
 }
 
-TEST_P(PayloadCopy, CopiesPacketsAndMore) {
+TEST_P(PayloadCopyTest, CopiesPacketsAndMore) {
     for (const std::size_t length : {1472U, 4096U, 4097U, 8192U, 8999U, 9200U, 65507U, 1U << 20})
         ASSERT_NO_FATAL_FAILURE(check(length, 3, 42));
 }
 
-TEST_P(PayloadCopy, CopiesEveryLengthAndAlignmentAroundTheLeastThatIsStreamed) {
+TEST_P(PayloadCopyTest, CopiesEveryLengthAndAlignmentAroundTheLeastThatIsStreamed) {
     for (std::size_t length = 190; length <= 330; length++)
         for (const std::size_t shift : {0U, 1U, 15U, 16U, 31U, 32U, 33U, 63U})
             ASSERT_NO_FATAL_FAILURE(check(length, shift, 5));
 }
 
-INSTANTIATE_TEST_SUITE_P(OnThisMachine, PayloadCopy, ::testing::ValuesIn(copies()),
+INSTANTIATE_TEST_SUITE_P(OnThisMachine, PayloadCopyTest, ::testing::ValuesIn(copies()),
                          [](const auto& copy) { return copy.param.name; });
 
 TEST(PayloadCopies, TakeTheOnwardOneOnlyIfTheNextIsCloseBehind) {

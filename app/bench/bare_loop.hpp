@@ -105,10 +105,10 @@ class BareLoop {
     static constexpr std::uint16_t kCopyRoom = RTE_PKTMBUF_HEADROOM + 1536;
 
     const std::byte* next(std::uint32_t payload) {
+        if (at_ + payload > memory_.size())  // the payload before may have been smaller
+            at_ = 0;
         const std::byte* const at = memory_.data() + at_;
         at_ += payload;
-        if (at_ + payload > memory_.size())
-            at_ = 0;
         return at;
     }
     std::uint32_t send(std::array<rte_mbuf*, kBurst>& packets) const {

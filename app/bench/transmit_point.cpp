@@ -51,7 +51,7 @@ std::size_t TransmitPoint::step() const {
 }
 
 std::size_t TransmitPoint::memory() const {
-    return heap_set == 0 ? kScatter : heaps() * step();
+    return heap_set == 0 ? std::max<std::size_t>(kScatter, heap) : heaps() * step();
 }
 
 std::size_t TransmitPoint::bare_memory() const {

@@ -22,6 +22,12 @@ void Transmitter::begin_dummies() noexcept {
         copy_for_dummies(turns_.current());
         return;
     }
+    if (heaps_.any_fresh()) {  // a heap of one packet takes no turn while it waits
+        dummy_.entry = heaps_.fresh().entry;
+        dummy_.destination = &destinations_[dummy_.entry.substream];
+        dummy_.packets.start(*dummy_.entry.layout, dummy_.entry.cnt);
+        return;
+    }
     dummy_.entry = {};
     dummy_.entry.layout = &dummy_layout_;
     dummy_.destination = destinations_.data();
@@ -36,7 +42,7 @@ DummyResult Transmitter::dummy(std::uint32_t packets) noexcept {
         result.why_not = "the sender has been stopped";
         return result;
     }
-    result.of_heap = !turns_.empty();
+    result.of_heap = work_known();
     begin_dummies();
     std::array<rte_mbuf*, kBurst> frames{};
     while (result.packets < packets) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "base/byte_order.hpp"
 #include "send/packetiser.hpp"
@@ -171,6 +172,32 @@ class StampedDestination : public DestinationHeader {
     /// Says where in a heap a packet is; of each kind, one stamp is kept.
     enum Place : std::uint8_t { first, run, other };
 
+    /// Writes the headers of a packet at that place, as PacketStamp::write does. A stamp is made when a kind
+    /// comes twice in a row: to make one costs as much as the headers of four packets, and two kinds in turn
+    /// would never find theirs. Requires PacketStamp::fits(*this, pointers).
+    std::uint8_t* write_packet(Place place, std::uint8_t* out, wire::Flavour flavour, std::uint32_t payload,
+                               std::uint32_t pointers, std::uint64_t cnt, std::uint64_t heap_length,
+                               std::uint64_t offset) noexcept {
+        PacketStamp& stamp = stamps_[place];
+        const PacketStamp::Kind kind = PacketStamp::kind_of(flavour, payload, pointers);
+        if (!stamp.is(kind)) [[unlikely]] {
+            if (std::exchange(wanted_[place], kind) != kind) {
+                const auto spead = static_cast<std::uint32_t>(kPacketPrefix + wire::kItemPointer * pointers);
+                write(out, spead + payload);
+                std::uint8_t* const packet = out + length();
+                Packetiser::write_prefix(flavour, pointers, payload, packet);
+                store_be64(packet + Packetiser::kCntAt, flavour.make_immediate(wire::item::kHeapCnt, cnt));
+                store_be64(packet + Packetiser::kLengthAt,
+                           flavour.make_immediate(wire::item::kHeapLength, heap_length));
+                store_be64(packet + Packetiser::kOffsetAt,
+                           flavour.make_immediate(wire::item::kPayloadOffset, offset));
+                return packet;
+            }
+            stamp.set(*this, flavour, payload, pointers);
+        }
+        return stamp.write(out, cnt, heap_length, offset);
+    }
+
     /// Returns the stamp of such packets. Requires PacketStamp::fits(*this, pointers).
     const PacketStamp& stamp(Place place, wire::Flavour flavour, std::uint32_t payload,
                              std::uint32_t pointers) noexcept {
@@ -200,6 +227,7 @@ class StampedDestination : public DestinationHeader {
     }
 
     std::array<PacketStamp, 3> stamps_;
+    std::array<PacketStamp::Kind, 3> wanted_{};  ///< of the last packet without a stamp
 };
 
 }  // namespace spead::send

@@ -163,11 +163,12 @@ class InFlight {
     alignas(64) std::uint64_t begin_ = 0;
     std::uint64_t fresh_ = 0;
     std::uint64_t end_ = 0;
-    std::atomic<std::uint64_t> completed_{0};
+    /// Lies apart, as the source polls it; likewise submitted_, which the lcore polls.
+    alignas(64) std::atomic<std::uint64_t> completed_{0};
     // The source's:
     alignas(64) std::uint64_t written_ = 0;
-    std::atomic<std::uint64_t> submitted_{0};
     std::atomic<std::uint64_t> taken_{0};
+    alignas(64) std::atomic<std::uint64_t> submitted_{0};
 };
 
 }  // namespace spead::send

@@ -139,7 +139,7 @@ struct alignas(16) Completion {
 ///  - control code constructs and destroys, and may call request_cut and request_stop at any time.
 class Sender {
   public:
-    /// Makes the pools and rings. EAL runs. Throws Error: no destination, a unicast destination without a MAC
+    /// Makes the pools. EAL runs. Throws Error: no destination, a unicast destination without a MAC
     /// address, a packet size out of range or above the port's frame, a rate that is not a number, `always`
     /// on a port that cannot, no memory (with the arithmetic).
     explicit Sender(SenderConfig config);

@@ -70,6 +70,30 @@ TEST_F(Dummies, AreMadeOfTheHeapAtHandWhereThereIsOne) {
     EXPECT_EQ(payloads(), expected(h, 1));
 }
 
+TEST_F(Dummies, AreMadeOfAHeapOfOnePacketThatWaitsForThePacer) {
+    config.pacing = {.rate = 1e6, .burst_size = 1472 * 4, .burst_rate_ratio = 1.05};
+    std::vector<OutgoingHeap*> waiting;
+    for (int i = 0; i < 12; i++)
+        waiting.push_back(&heap(1000));
+    for (OutgoingHeap* const h : waiting)
+        ASSERT_TRUE(sender().submit({h}));
+    poll();
+    poll();
+    const std::size_t sent = queue.frames.size();
+    ASSERT_GT(sent, 0U);
+    ASSERT_LT(sent, waiting.size());
+    const DummyResult r = sender().dummy(50);
+    EXPECT_TRUE(r.of_heap);
+    EXPECT_EQ(r.packets, 50U);
+    EXPECT_EQ(queue.frames.size(), sent);
+    for (int i = 0; i < 1'000'000 && !sender().idle(); i++) {
+        now = std::max(now, sender().next_send_time());
+        poll();
+        take_completions();
+    }
+    EXPECT_EQ(queue.frames.size(), waiting.size());
+}
+
 TEST_F(Dummies, SayWhyThereAreNone) {
     sender().request_stop();
     const DummyResult r = sender().dummy(10);

@@ -92,6 +92,19 @@ void expect_same(StampedDestination& destination, const Packetiser& p, const Pac
     Packetiser::write_pointers(layout, packet.first_pointer, packet.pointers, at);
     stamped.resize(stamp.length());
     ASSERT_EQ(stamped, made) << "offset " << packet.offset;
+    // Without a stamp, with a new one, and with one that is there; and for another kind in between.
+    for (int i = 0; i < 5; i++) {
+        Bytes written(PacketStamp::kCapacity);
+        std::uint8_t* const spead = destination.write_packet(
+            StampedDestination::other, written.data(), layout.flavour, packet.payload_length, packet.pointers,
+            p.cnt(), layout.payload_length, packet.offset);
+        Packetiser::write_pointers(layout, packet.first_pointer, packet.pointers, spead);
+        written.resize(stamp.length());
+        ASSERT_EQ(written, made) << "offset " << packet.offset << ", time " << i;
+        if (i == 3)
+            destination.write_packet(StampedDestination::other, Bytes(PacketStamp::kCapacity).data(),
+                                     layout.flavour, packet.payload_length + 1, packet.pointers, 1, 2, 3);
+    }
 }
 
 TEST(PacketStamp, WritesTheSameBytesAsThePacketMadeInFull) {

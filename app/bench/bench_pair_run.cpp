@@ -36,6 +36,14 @@ constexpr std::size_t kMostCases = 1000;
 constexpr std::string_view kInherited = "fd:";
 
 /// Holds the cases of one process, laid out before EAL starts. It serves one after the other.
+/// Returns the first CPU of the process that is no lcore of these ends; nothing: there is none.
+std::optional<unsigned> main_cpu_of(const PairOptions& options, Ends ends) {
+    for (const unsigned cpu : runtime::allowed_cpus())
+        if (!(ends.near && options.tx_lcore == cpu) && !(ends.far && options.rx_lcore == cpu))
+            return cpu;
+    return std::nullopt;
+}
+
 struct Prepared {
     door::EalStart eal;
     std::deque<door::PlanRun> runs;
@@ -43,8 +51,11 @@ struct Prepared {
     Prepared(const std::vector<PairCase>& cases, const PairOptions& options, Ends ends,
              const runtime::EalOptions& eal_options)
         : eal(eal_options) {
-        for (const PairCase& c : cases)
-            runs.emplace_back(pair_plan(options, c, ends), eal);
+        for (const PairCase& c : cases) {
+            runtime::Plan plan = pair_plan(options, c, ends);
+            plan.runtime.main_cpu = main_cpu_of(options, ends);
+            runs.emplace_back(std::move(plan), eal);
+        }
     }
 };
 

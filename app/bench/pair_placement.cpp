@@ -74,6 +74,22 @@ std::string reason_of(const std::vector<BenchCpu>& cpus, const PairPlacement& p,
     return {};
 }
 
+/// Returns how many of the CPUs the near end has: up to where a core begins, as near to the half as possible,
+/// with two CPUs or more on either side. There are kEnough.
+std::size_t split_of(const std::vector<BenchCpu>& cpus) {
+    const std::size_t half = (cpus.size() + 1) / 2;
+    const auto core_begins = [&cpus](std::size_t at) {
+        return at >= 2 && at + 2 <= cpus.size() && cpus[at - 1].core != cpus[at].core;
+    };
+    for (std::size_t away = 0; away < half; away++) {
+        if (core_begins(half + away))
+            return half + away;
+        if (core_begins(half - away))
+            return half - away;
+    }
+    return half;
+}
+
 }  // namespace
 
 std::vector<BenchCpu> bench_cpus(const port::Sysfs& files, const std::vector<unsigned>& cpus) {
@@ -138,12 +154,7 @@ PairPlacement place_pair(std::vector<BenchCpu> cpus, std::optional<unsigned> tx_
         p.near = {cpus.front().cpu, {cpus.front().cpu}};
         p.far = {cpus.back().cpu, {cpus.back().cpu}};
     } else if (!named && cpus.size() >= kEnough) {
-        auto middle = cpus.begin() + static_cast<std::ptrdiff_t>((cpus.size() + 1) / 2);
-        const auto core_begins = [&] { return (middle - 1)->core != middle->core; };
-        while (middle + 1 != cpus.end() && !core_begins())
-            ++middle;
-        if (!core_begins())
-            middle = cpus.begin() + static_cast<std::ptrdiff_t>((cpus.size() + 1) / 2);
+        const auto middle = cpus.begin() + static_cast<std::ptrdiff_t>(split_of(cpus));
         p.near = end_on({cpus.begin(), middle});
         p.far = end_on({middle, cpus.end()});
     } else {

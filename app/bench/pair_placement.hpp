@@ -24,7 +24,7 @@ std::vector<BenchCpu> bench_cpus(const port::Sysfs& files, const std::vector<uns
 /// Says where one end runs.
 struct EndPlacement {
     unsigned lcore = 0;
-    std::vector<unsigned> cpus;  ///< of the process; it takes the first for its main lcore
+    std::vector<unsigned> cpus;  ///< of the process; its main lcore has the lowest that is not `lcore`
     /// Returns the CPUs of the threads that are not lcores.
     std::vector<unsigned> others() const;
     bool operator==(const EndPlacement&) const = default;

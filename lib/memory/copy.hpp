@@ -48,8 +48,9 @@ class PayloadCopy {
             reinterpret_cast<std::uintptr_t>(next) - reinterpret_cast<std::uintptr_t>(from) - length;
         if (gap <= kClose)
             return onward_(to, from, length);
-        for (std::size_t line = 0; line < kFirstLines; line++)
-            __builtin_prefetch(static_cast<const std::byte*>(next) + line * kLine);
+        if (next != nullptr)
+            for (std::size_t line = 0; line < kFirstLines; line++)
+                __builtin_prefetch(static_cast<const std::byte*>(next) + line * kLine);
         alone_(to, from, length);
     }
 

@@ -2,6 +2,7 @@
 #include "recv/distributor.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 
 #include <rte_mbuf.h>
@@ -68,7 +69,11 @@ void Distributor::Table::add(const Endpoint& endpoint, std::vector<std::uint16_t
     if (!classifier_.add(endpoint, {static_cast<std::uint16_t>(destinations_.size()), 0}))
         throw_error("distributor", "{} exists already", to_string(endpoint));
     destinations_.push_back(std::move(destinations));
-    flows_.forget();  // the endpoint may name a source of another one's packets
+    // They forget in any case: the endpoint may name a source of another one's packets.
+    if (std::has_single_bit(destinations_.size()))
+        flows_ = FlowCache(2 * destinations_.size());
+    else
+        flows_.forget();
 }
 
 port::RxQueue Distributor::own() noexcept {

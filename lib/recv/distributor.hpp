@@ -45,11 +45,8 @@ class Distributor {
 
       private:
         friend class Distributor;
-        /// Gives so many endpoints most likely a place of their own; more of them share places.
-        static constexpr std::size_t kFlows = 64;
-
         Classifier classifier_;  ///< Target::lane is an index into destinations_
-        FlowCache flows_{kFlows};
+        FlowCache flows_;
         std::vector<std::vector<std::uint16_t>> destinations_;
     };
 

@@ -54,6 +54,8 @@ class IdlePolicy {
 
     std::uint32_t longest_sleep() const noexcept { return longest_sleep_; }
     PollMode mode() const noexcept { return mode_; }
+    /// Returns whether the lcore may sleep at all: small rings leave no time for it.
+    bool may_sleep() const noexcept { return mode_ != PollMode::busy && longest_sleep_ >= kShortestSleep; }
     /// Sets the mode, before the policy is used or on its lcore.
     void set_mode(PollMode mode) noexcept { mode_ = mode; }
     void set_max_poll(std::uint64_t polls) noexcept { max_poll_ = polls; }

@@ -108,7 +108,7 @@ void LcoreLoop::rest(std::uint64_t now) noexcept {
         sleep(now, step.microseconds);
         return;
     }
-    if (yields_ && idle_.mode() != PollMode::busy && price_.dear(now))
+    if (yields_ && idle_.may_sleep() && price_.dear(now))
         sleep(now, IdlePolicy::kShortestSleep);
     else if (yields_ || step.action == IdlePolicy::Action::pause)
         give_way();
@@ -126,7 +126,8 @@ void LcoreLoop::sleep(std::uint64_t now, std::uint64_t microseconds) noexcept {
     for (const port::ImpairedQueue* const queue : impaired_)
         sleep_until(queue->next_time());
     if (microseconds < IdlePolicy::kShortestSleep) {
-        rte_pause();
+        // The thread that empties a full ring, or brings the next heap, may want this CPU.
+        give_way();
         return;
     }
     rest_ticks_ = microseconds * ticks_per_us_;

@@ -115,7 +115,8 @@ TEST(CommandLine, NoCommandOrAnotherIsAnsweredWithTheCommands) {
     expect_refused("frobnicate", {"`frobnicate` is not a command; give recv"});
     expect_refused("--quiet recv", {"--quiet", "command comes first"});
     expect_refused("bench", {"bench assemble, chunks, distribute, transmit, link or latency"});
-    expect_refused("bench --quiet", {"bench --quiet", "assemble, chunks, distribute, transmit, link or latency"});
+    expect_refused("bench --quiet",
+                   {"bench --quiet", "assemble, chunks, distribute, transmit, link or latency"});
     expect_refused("bench assemblr", {"`bench assemblr`", "did you mean `assemble`"});
 }
 

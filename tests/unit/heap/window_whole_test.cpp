@@ -15,7 +15,7 @@ namespace {
 using enum PacketOutcome;
 
 /// Gives a packet, and returns whether the short way took it.
-bool taken(Rig& rig, const Packet& p) {
+bool accepted_whole(Rig& rig, const Packet& p) {
     const std::uint64_t before = rig.whole_heaps;
     rig.give(p);
     return rig.whole_heaps != before;
@@ -23,7 +23,7 @@ bool taken(Rig& rig, const Packet& p) {
 
 TEST(WindowWhole, TakesAHeapOfOnePacket) {
     Rig rig;
-    EXPECT_TRUE(taken(rig, Packet(1).whole(100).items({7, 8, 7}).pointing_at(60).time(5).from(9)));
+    EXPECT_TRUE(accepted_whole(rig, Packet(1).whole(100).items({7, 8, 7}).pointing_at(60).time(5).from(9)));
     EXPECT_EQ(rig.packets(placed), 1U);
     EXPECT_EQ(rig.counters.bytes, 100U);
     EXPECT_EQ(rig.counters.heaps_started, 1U);
@@ -47,23 +47,24 @@ TEST(WindowWhole, TakesAHeapOfOnePacket) {
 
 TEST(WindowWhole, LeavesEverythingUnusualToAccept) {
     Rig rig;
-    EXPECT_FALSE(taken(rig, Packet(1).of(0))) << "no bytes";
-    EXPECT_FALSE(taken(rig, Packet(2).whole(64 * kKiB + 1))) << "too big";
+    EXPECT_FALSE(accepted_whole(rig, Packet(1).of(0))) << "no bytes";
+    EXPECT_FALSE(accepted_whole(rig, Packet(2).whole(64 * kKiB + 1))) << "too big";
     EXPECT_EQ(rig.packets(heap_too_big), 1U);
-    EXPECT_FALSE(taken(rig, Packet(3).at(0, 100))) << "without a length";
-    EXPECT_FALSE(taken(rig, Packet(4).whole(100).control())) << "stream control";
-    EXPECT_FALSE(taken(rig, Packet(5).whole(100).pointing_at(101))) << "an item behind its end";
-    EXPECT_FALSE(taken(rig, Packet(6).whole(100).items(std::vector<std::uint64_t>(17, 1)))) << "many items";
-    EXPECT_FALSE(taken(rig, Packet(7).whole(100).flavour(24))) << "counts that soon come round";
+    EXPECT_FALSE(accepted_whole(rig, Packet(3).at(0, 100))) << "without a length";
+    EXPECT_FALSE(accepted_whole(rig, Packet(4).whole(100).control())) << "stream control";
+    EXPECT_FALSE(accepted_whole(rig, Packet(5).whole(100).pointing_at(101))) << "an item behind its end";
+    EXPECT_FALSE(accepted_whole(rig, Packet(6).whole(100).items(std::vector<std::uint64_t>(17, 1))))
+        << "many items";
+    EXPECT_FALSE(accepted_whole(rig, Packet(7).whole(100).flavour(24))) << "counts that soon come round";
     Rig other;
-    EXPECT_TRUE(taken(other, Packet(8).whole(64 * kKiB).items(std::vector<std::uint64_t>(16, 1))));
+    EXPECT_TRUE(accepted_whole(other, Packet(8).whole(64 * kKiB).items(std::vector<std::uint64_t>(16, 1))));
     EXPECT_EQ(words_of(other.pop()), std::vector<std::uint64_t>{1});
 }
 
 TEST(WindowWhole, ItsRepeatsAreDuplicates) {
     Rig rig;
-    EXPECT_TRUE(taken(rig, Packet(1).whole(100)));
-    EXPECT_FALSE(taken(rig, Packet(1).whole(100)));
+    EXPECT_TRUE(accepted_whole(rig, Packet(1).whole(100)));
+    EXPECT_FALSE(accepted_whole(rig, Packet(1).whole(100)));
     EXPECT_EQ(rig.packets(duplicate), 1U);
     EXPECT_EQ(rig.give(Packet(1).of(100).at(0, 50)), duplicate) << "the same heap in two packets";
     EXPECT_EQ(rig.give(Packet(1).of(100).at(50, 50)), duplicate);
@@ -74,10 +75,10 @@ TEST(WindowWhole, ItsRepeatsAreDuplicates) {
 TEST(WindowWhole, AWholeHeapAfterAPartOfItIsNoNewOne) {
     Rig rig;
     EXPECT_EQ(rig.give(Packet(1).of(100).at(0, 50)), placed);
-    EXPECT_FALSE(taken(rig, Packet(1).whole(100)));
+    EXPECT_FALSE(accepted_whole(rig, Packet(1).whole(100)));
     EXPECT_EQ(rig.packets(inconsistent), 1U);
     EXPECT_EQ(rig.give(Packet(1).of(100).at(50, 50)), placed);
-    EXPECT_FALSE(taken(rig, Packet(1).whole(100)));
+    EXPECT_FALSE(accepted_whole(rig, Packet(1).whole(100)));
     EXPECT_EQ(rig.packets(duplicate), 1U);
 }
 
@@ -85,11 +86,11 @@ TEST(WindowWhole, AForgedHeapOfOnePacketGivesWayToAnother) {
     WindowConfig c = small_window();
     c.guarded = true;
     Rig rig(c);
-    EXPECT_TRUE(taken(rig, Packet(1).whole(100)));
+    EXPECT_TRUE(accepted_whole(rig, Packet(1).whole(100)));
     EXPECT_EQ(rig.give(Packet(1).of(300).at(0, 150)), placed) << "another length";
     EXPECT_EQ(rig.give(Packet(1).of(300).at(150, 150)), placed);
     EXPECT_EQ(pop_counts(rig), (std::vector<std::uint64_t>{1, 1}));
-    EXPECT_TRUE(taken(rig, Packet(2).whole(100)));
+    EXPECT_TRUE(accepted_whole(rig, Packet(2).whole(100)));
     EXPECT_EQ(rig.give(Packet(2).whole(101)), placed) << "both in one packet";
     EXPECT_EQ(rig.give(Packet(2).whole(101)), duplicate);
 }
@@ -99,13 +100,13 @@ TEST(WindowWhole, TheHistoryForgetsTheOldest) {
     c.history = 64;
     Rig rig(c);
     for (std::uint64_t k = 0; k < 1000; k++) {
-        ASSERT_TRUE(taken(rig, Packet(k).whole(8))) << k;
+        ASSERT_TRUE(accepted_whole(rig, Packet(k).whole(8))) << k;
         ASSERT_EQ(pop_counts(rig), std::vector<std::uint64_t>{k});
         rig.reclaim();
     }
     for (std::uint64_t k = 1000 - 64; k < 1000; k++)
         ASSERT_EQ(rig.give(Packet(k).whole(8)), duplicate) << k;
-    EXPECT_TRUE(taken(rig, Packet(1000 - 65).whole(8))) << "forgotten";
+    EXPECT_TRUE(accepted_whole(rig, Packet(1000 - 65).whole(8))) << "forgotten";
     EXPECT_EQ(rig.give(Packet(1000 - 64).whole(8)), placed) << "forgotten for the one before";
 }
 
@@ -133,31 +134,31 @@ TEST(WindowWhole, LeavesAnOlderHeapInTheWayToAccept) {
     Rig rig;
     EXPECT_EQ(rig.give(Packet(1).of(100).at(0, 50)), placed);
     for (std::uint64_t k = 2; k < 5; k++)
-        EXPECT_TRUE(taken(rig, Packet(k).whole(100))) << "four heaps may be live";
-    EXPECT_FALSE(taken(rig, Packet(5).whole(100)));
+        EXPECT_TRUE(accepted_whole(rig, Packet(k).whole(100))) << "four heaps may be live";
+    EXPECT_FALSE(accepted_whole(rig, Packet(5).whole(100)));
     EXPECT_EQ(rig.ended(HeapEnd::evicted), 1U);
-    EXPECT_TRUE(taken(rig, Packet(6).whole(100)));
+    EXPECT_TRUE(accepted_whole(rig, Packet(6).whole(100)));
     EXPECT_EQ(pop_counts(rig), (std::vector<std::uint64_t>{2, 3, 4, 1, 5, 6}));
 }
 
 TEST(WindowWhole, LeavesAHeapWithoutMemoryToAccept) {
     Rig rig(small_window(), {.arena = 256 * kKiB, .quota = 1024, .queue_heaps = 64});
     for (std::uint64_t k = 0; k < 4; k++) {
-        EXPECT_TRUE(taken(rig, Packet(k).whole(256)));
+        EXPECT_TRUE(accepted_whole(rig, Packet(k).whole(256)));
         rig.hold();
     }
-    EXPECT_FALSE(taken(rig, Packet(4).whole(256)));
+    EXPECT_FALSE(accepted_whole(rig, Packet(4).whole(256)));
     EXPECT_EQ(rig.packets(no_memory), 1U);
     rig.release();
     EXPECT_EQ(rig.give(Packet(4).whole(256)), no_memory) << "it is remembered";
     rig.reclaim();
-    EXPECT_TRUE(taken(rig, Packet(5).whole(256)));
+    EXPECT_TRUE(accepted_whole(rig, Packet(5).whole(256)));
 }
 
 TEST(WindowWhole, LeavesAHeapWithoutARecordToAccept) {
     Rig rig(small_window(), {.queue_heaps = 1});
     std::uint64_t k = 0;
-    while (taken(rig, Packet(k).whole(8))) {
+    while (accepted_whole(rig, Packet(k).whole(8))) {
         rig.hold();
         k++;
     }
@@ -165,7 +166,7 @@ TEST(WindowWhole, LeavesAHeapWithoutARecordToAccept) {
     EXPECT_EQ(rig.packets(no_memory), 1U);
     rig.release();
     EXPECT_EQ(rig.give(Packet(1000).whole(8)), placed) << "accept() takes records back";
-    EXPECT_TRUE(taken(rig, Packet(1001).whole(8)));
+    EXPECT_TRUE(accepted_whole(rig, Packet(1001).whole(8)));
 }
 
 TEST(WindowWhole, FullQueuesDropAsEver) {
@@ -174,7 +175,7 @@ TEST(WindowWhole, FullQueuesDropAsEver) {
         c.on_full = policy;
         Rig rig(c, {.queue_heaps = 2});
         for (std::uint64_t k = 0; k < 3; k++)
-            EXPECT_TRUE(taken(rig, Packet(k).whole(8)));
+            EXPECT_TRUE(accepted_whole(rig, Packet(k).whole(8)));
         EXPECT_EQ(rig.counters.heaps_dropped_full, 1U);
         EXPECT_EQ(pop_counts(rig), policy == FullPolicy::drop_newest ? (std::vector<std::uint64_t>{0, 1})
                                                                      : (std::vector<std::uint64_t>{1, 2}));
@@ -186,7 +187,7 @@ TEST(WindowWhole, LosslessHeapsWait) {
     c.on_full = FullPolicy::block;
     Rig rig(c, {.arena = 256 * kKiB, .quota = 2048, .queue_heaps = 64});
     std::uint64_t k = 0;
-    while (taken(rig, Packet(k).whole(256)))
+    while (accepted_whole(rig, Packet(k).whole(256)))
         k++;
     EXPECT_EQ(rig.window().placer().out(), 2048U);
     EXPECT_EQ(rig.give(Packet(k).whole(256)), Window::kWait);
@@ -199,19 +200,19 @@ TEST(WindowWhole, LosslessHeapsWait) {
         rig.reclaim();
         rig.hand_over();
     }
-    EXPECT_TRUE(taken(rig, Packet(k).whole(256)));
+    EXPECT_TRUE(accepted_whole(rig, Packet(k).whole(256)));
 }
 
 TEST(WindowWhole, TakesNoneAfterAStopOrWithoutAHistory) {
     Rig rig;
     rig.window().stop();
-    EXPECT_FALSE(taken(rig, Packet(1).whole(8)));
+    EXPECT_FALSE(accepted_whole(rig, Packet(1).whole(8)));
     EXPECT_EQ(rig.packets(stopped), 1U);
     WindowConfig c = small_window();
     c.history = 0;
     Rig forgetful(c);
-    EXPECT_FALSE(taken(forgetful, Packet(1).whole(8)));
-    EXPECT_FALSE(taken(forgetful, Packet(1).whole(8)));
+    EXPECT_FALSE(accepted_whole(forgetful, Packet(1).whole(8)));
+    EXPECT_FALSE(accepted_whole(forgetful, Packet(1).whole(8)));
     EXPECT_EQ(forgetful.packets(placed), 2U);
 }
 
@@ -228,7 +229,7 @@ TEST(WindowWhole, TakesARecordThatHadBooks) {
     EXPECT_EQ(pop_counts(rig), std::vector<std::uint64_t>{2});
     rig.reclaim();
     EXPECT_EQ(rig.window().books().in_use(), 0U);
-    EXPECT_TRUE(taken(rig, Packet(3).whole(100).items({5})));
+    EXPECT_TRUE(accepted_whole(rig, Packet(3).whole(100).items({5})));
     const HeapHandle h = rig.pop();
     EXPECT_EQ(words_of(h), std::vector<std::uint64_t>{5});
     EXPECT_TRUE(h.missing().empty());

@@ -102,6 +102,15 @@ TEST(PairPlacement, TwoCoresOfTwoThreadsHaveAnEndEach) {
     EXPECT_THAT(p.reason, HasSubstr("share cores"));
 }
 
+TEST(PairPlacement, EachEndHasTwoCpusOrMoreOfFour) {
+    const PairPlacement five = place_pair({{0, 0}, {1, 0}, {2, 2}, {3, 2}, {4, 4}}, {}, {});
+    EXPECT_THAT(five.near.cpus, ElementsAre(0, 1));
+    EXPECT_THAT(five.far.cpus, testing::UnorderedElementsAre(2, 3, 4));
+    const PairPlacement four = place_pair({{0, 0}, {1, 1}, {5, 1}, {2, 2}}, {}, {});
+    EXPECT_THAT(four.near.cpus, ElementsAre(0, 1));
+    EXPECT_THAT(four.far.cpus, testing::UnorderedElementsAre(2, 5));
+}
+
 TEST(PairPlacement, LcoresGetDifferentCoresOfThreeCpus) {
     const PairPlacement p = place_pair({{0, 0}, {1, 1}, {2, 1}}, {}, {});
     EXPECT_EQ(p.near.lcore, 2U);

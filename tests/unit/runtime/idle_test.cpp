@@ -113,6 +113,12 @@ TEST(IdlePolicy, IsAdaptiveWhereThereIsNothingToWaitFor) {
     EXPECT_EQ(p.idle(kPatience), sleep_of(20));
 }
 
+TEST(IdlePolicy, MaySleepUnlessItIsBusyOrItsRingsAreSmall) {
+    EXPECT_TRUE(IdlePolicy(PollMode::adaptive, 1, IdlePolicy::kShortestSleep, 1).may_sleep());
+    EXPECT_FALSE(IdlePolicy(PollMode::adaptive, 1, IdlePolicy::kShortestSleep - 1, 1).may_sleep());
+    EXPECT_FALSE(IdlePolicy(PollMode::busy, 1, 1000, 1).may_sleep());
+}
+
 TEST(LongestSleep, IsAQuarterOfTheTimeInWhichTheRingFills) {
     // 1024 packets of 1024 bytes are 8388608 bits: 838.9 us at 10 Gb/s.
     EXPECT_EQ(longest_sleep_us(1024, 1024, 10'000'000'000), 209U);

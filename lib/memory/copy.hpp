@@ -41,7 +41,7 @@ class PayloadCopy {
     /// Copies, and reads ahead for the copy that comes next, from `next` (null: from nowhere). If that is
     /// close behind, the lines between are read too: the CPU prefetches far ahead while no line is skipped,
     /// and begins anew after a gap. From memory, packets that lie in their order are copied 1.4 to 1.8 times
-    /// as fast that way, and others 1.2 times, by the prefetch of their first lines (Zen 5, `bench assemble
+    /// as fast that way, and others 1.2 times, by the prefetch of their first lines (Zen 4, `bench assemble
     /// --set 1GiB`).
     void then(void* to, const void* from, std::size_t length, const void* next) const noexcept {
         const auto gap =

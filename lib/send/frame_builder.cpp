@@ -125,8 +125,7 @@ FrameBuilder::Result FrameBuilder::whole(Slot& slot, bool may_external, std::uin
     const auto payload = static_cast<std::uint32_t>(layout.payload_length);
     const Piece& only = layout.only;
     StampedDestination& net = *slot.destination;
-    const auto header = static_cast<std::uint32_t>(net.length() + kPacketPrefix) +
-                        static_cast<std::uint32_t>(wire::kItemPointer) * pointers;
+    const std::uint32_t header = PacketStamp::length_of(net, pointers);
     const std::uint32_t total = header + payload;
     const bool external =
         only.kind == PieceKind::device || (may_external && wants_external(only.kind, payload));

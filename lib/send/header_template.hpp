@@ -81,8 +81,13 @@ class alignas(64) PacketStamp {
     /// Limits the headers; longer ones have no stamp.
     static constexpr std::size_t kCapacity = 192;
 
+    /// Returns the bytes of all headers of such a packet.
+    static std::uint32_t length_of(const DestinationHeader& destination, std::uint32_t pointers) noexcept {
+        return static_cast<std::uint32_t>(destination.length() + kPacketPrefix +
+                                          wire::kItemPointer * pointers);
+    }
     static bool fits(const DestinationHeader& destination, std::uint32_t pointers) noexcept {
-        return destination.length() + kPacketPrefix + wire::kItemPointer * pointers <= kCapacity;
+        return length_of(destination, pointers) <= kCapacity;
     }
 
     /// Says which packets are alike; never 0.
@@ -98,7 +103,7 @@ class alignas(64) PacketStamp {
              std::uint32_t pointers) noexcept {
         kind_ = kind_of(flavour, payload, pointers);
         net_ = static_cast<std::uint32_t>(destination.length());
-        length_ = net_ + kPacketPrefix + static_cast<std::uint32_t>(wire::kItemPointer) * pointers;
+        length_ = length_of(destination, pointers);
         destination.write(bytes_.data(), length_ - net_ + payload);
         Packetiser::write_prefix(flavour, pointers, payload, bytes_.data() + net_);
         cnt_word_ = flavour.make_immediate(wire::item::kHeapCnt, 0);
@@ -135,7 +140,7 @@ class alignas(64) PacketStamp {
 };
 
 /// Holds a stamp with all fields of one heap's run but PAYLOAD_OFFSET, for the packets of one burst. Compared
-/// with a stamp's write, it saves each of them two words: 1.5 ns of 23.
+/// with a stamp's write, it saves each of them two words.
 class RunStamp {
   public:
     RunStamp(const PacketStamp& stamp, const Packetiser& packets) noexcept : length_(stamp.length()) {
@@ -182,8 +187,7 @@ class StampedDestination : public DestinationHeader {
         const PacketStamp::Kind kind = PacketStamp::kind_of(flavour, payload, pointers);
         if (!stamp.is(kind)) [[unlikely]] {
             if (std::exchange(wanted_[place], kind) != kind) {
-                const auto spead = static_cast<std::uint32_t>(kPacketPrefix + wire::kItemPointer * pointers);
-                write(out, spead + payload);
+                write(out, PacketStamp::length_of(*this, pointers) - length() + payload);
                 std::uint8_t* const packet = out + length();
                 Packetiser::write_prefix(flavour, pointers, payload, packet);
                 store_be64(packet + Packetiser::kCntAt, flavour.make_immediate(wire::item::kHeapCnt, cnt));

@@ -47,8 +47,8 @@ struct PairPlacement {
 ///
 /// From four CPUs on, each end has half of them, lcores on different cores. Of three, one is for the other
 /// threads of both ends. Two CPUs have an end each: an lcore gives way when all heaps are sent, and then its
-/// own generator makes the next ones. In `bench link` with packets of 1472 bytes on two CPUs, that reached
-/// 60 Gb/s. With the other threads on the CPU of the other end's lcore, it was 38 Gb/s.
+/// own generator makes the next ones. In a run of `bench link` with packets of 1472 bytes on two
+/// CPUs, that reached 60 Gb/s. With the other threads on the CPU of the other end's lcore, it was 38 Gb/s.
 PairPlacement place_pair(std::vector<BenchCpu> cpus, std::optional<unsigned> tx_lcore,
                          std::optional<unsigned> rx_lcore);
 

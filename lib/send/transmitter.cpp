@@ -202,7 +202,7 @@ std::uint32_t Transmitter::build_single(Slot& slot, std::uint32_t room) noexcept
     return 1;
 }
 
-/// Builds a heap's only packet. Inlined, as the next: 2 ns of 51 for such a heap.
+/// Builds a heap's only packet.
 [[gnu::always_inline]] inline std::uint32_t Transmitter::build_whole(Slot& slot,
                                                                      std::uint32_t room) noexcept {
     const FrameBuilder::Result result = frames_.whole(slot, known_ > late_free_, room);

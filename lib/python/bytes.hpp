@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include <pybind11/pybind11.h>
+
+namespace spead::python {
+
+/// Views the bytes of a Python object in C order, and pins them (Py_buffer) as long as it lives. Made and
+/// destroyed with the GIL; in between, any thread may read.
+class Bytes {
+  public:
+    enum class Access : std::uint8_t { read, write };
+
+    /// Throws error_already_set (BufferError, TypeError): no buffer, not contiguous, or read-only.
+    explicit Bytes(const pybind11::handle& object, Access access = Access::read) {
+        const int flags = access == Access::write ? PyBUF_CONTIG : PyBUF_CONTIG_RO;
+        if (PyObject_GetBuffer(object.ptr(), &view_, flags) != 0)
+            throw pybind11::error_already_set();
+        held_ = true;
+    }
+    Bytes(Bytes&& other) noexcept : view_(other.view_), held_(std::exchange(other.held_, false)) {}
+    Bytes& operator=(Bytes&&) = delete;
+    Bytes(const Bytes&) = delete;
+    Bytes& operator=(const Bytes&) = delete;
+    ~Bytes() {
+        if (held_)
+            PyBuffer_Release(&view_);
+    }
+
+    std::span<std::byte> span() const noexcept {
+        return {static_cast<std::byte*>(view_.buf), static_cast<std::size_t>(view_.len)};
+    }
+    std::span<const std::uint8_t> unsigned_span() const noexcept {
+        return {static_cast<const std::uint8_t*>(view_.buf), static_cast<std::size_t>(view_.len)};
+    }
+
+  private:
+    Py_buffer view_{};
+    bool held_ = false;
+};
+
+}  // namespace spead::python

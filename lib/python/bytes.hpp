@@ -3,10 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <pybind11/pybind11.h>
 #include <span>
 #include <utility>
-
-#include <pybind11/pybind11.h>
 
 namespace spead::python {
 

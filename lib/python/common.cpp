@@ -2,15 +2,14 @@
 #include <exception>
 #include <memory>
 #include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include <pybind11/stl.h>
+#include <span>
 #include <spead/error.hpp>
 #include <spead/process.hpp>
 #include <spead/readers.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "python/bytes.hpp"
 #include "python/parts.hpp"
@@ -26,8 +25,8 @@ namespace {
 /// Makes an exception class of the module with several bases, which py::register_exception cannot.
 py::object make_exception(py::module_& m, const char* name, const char* doc, const py::object& bases) {
     const std::string full = std::string("dpdk_spead.") + name;
-    const auto made = py::reinterpret_steal<py::object>(
-        PyErr_NewExceptionWithDoc(full.c_str(), doc, bases.ptr(), nullptr));
+    const auto made =
+        py::reinterpret_steal<py::object>(PyErr_NewExceptionWithDoc(full.c_str(), doc, bases.ptr(), nullptr));
     if (!made)
         throw py::error_already_set();
     m.attr(name) = made;

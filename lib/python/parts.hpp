@@ -3,8 +3,8 @@
 
 #include <pybind11/pybind11.h>
 
-/// Binds the front door to Python. One user of it among others: it includes spead/*.hpp, and lib/wire for what
-/// Python decodes itself.
+/// Binds the front door to Python. One user of it among others: it includes spead/*.hpp, and lib/wire for
+/// what Python decodes itself.
 ///
 /// Functions that may wait release the GIL. Lcores and threads of the library never take it, and never touch
 /// a Python object.

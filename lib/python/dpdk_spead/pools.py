@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Threads, memory and contexts, as spead2's users name them."""
+
+import os
+from typing import Any, List, Optional, Sequence
+
+#: Ask for copies into the cache, or past it. Both are accepted: a stream chooses by the memory that it writes.
+MEMCPY_STD = 0
+MEMCPY_NONTEMPORAL = 1
+
+
+class ThreadPool:
+    """Names the CPUs of streams. Each stream without a port has a thread of its own; on a port it has lcores.
+
+    `affinity`: the CPUs on which streams of this pool may run; empty: any.
+    """
+
+    def __init__(self, threads: int = 1, affinity: Sequence[int] = ()) -> None:
+        if threads < 1:
+            raise ValueError(f"thread pool: it has {threads} threads; give at least 1")
+        self.threads = int(threads)
+        self.affinity: List[int] = [int(cpu) for cpu in affinity]
+
+    def stop(self) -> None:
+        """Does nothing: each stream ends its own thread."""
+
+    @staticmethod
+    def set_affinity(core: int) -> None:
+        """Binds the calling thread to a CPU. Raises OSError."""
+        os.sched_setaffinity(0, {core})
+
+    def __repr__(self) -> str:
+        return f"ThreadPool({self.threads}, {self.affinity})"
+
+
+class MemoryAllocator:
+    """Stands for the memory of a stream's heaps, which the library maps."""
+
+
+class MmapAllocator(MemoryAllocator):
+    """Stands for mapped memory. Huge pages are used if enough are free, whatever `prefer_huge` says."""
+
+    def __init__(self, flags: int = 0, prefer_huge: bool = False) -> None:
+        self.flags = flags
+        self.prefer_huge = prefer_huge
+
+
+class MemoryPool(MemoryAllocator):
+    """Sizes the memory of a stream's heaps: `max_free` buffers of `upper` bytes, in one mapping.
+
+    MemoryPool(lower, upper, max_free, initial, allocator=None), or with a thread pool before them and `low_water` after
+    `initial`. `initial` and `low_water` have no effect: the memory exists as a whole.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        names = ["lower", "upper", "max_free", "initial", "allocator"]
+        if "thread_pool" in kwargs or (args and isinstance(args[0], ThreadPool)):
+            names = ["thread_pool", "lower", "upper", "max_free", "initial", "low_water", "allocator"]
+        if len(args) > len(names):
+            raise TypeError(f"MemoryPool takes {len(names)} arguments, and {len(args)} were given")
+        values = dict(zip(names, args))
+        for name, value in kwargs.items():
+            if name not in names or name in values:
+                raise TypeError(f"MemoryPool: the argument {name!r} is unknown, or was given twice")
+            values[name] = value
+        missing = [name for name in names[:-1] if name not in values]
+        if missing:
+            raise TypeError(f"MemoryPool needs {', '.join(missing)}")
+        self.lower, self.upper = int(values["lower"]), int(values["upper"])
+        self.max_free, self.initial = int(values["max_free"]), int(values["initial"])
+        self.low_water = int(values.get("low_water", 0))
+        self.allocator: Optional[MemoryAllocator] = values.get("allocator")
+        self.warn_on_empty = True
+        if min(self.lower, self.max_free, self.initial, self.low_water) < 0:
+            raise ValueError("memory pool: a number is negative")
+        if self.upper < self.lower:
+            raise ValueError(f"memory pool: upper is {self.upper}, and lower {self.lower}; upper is at least lower")
+
+    @property
+    def bytes(self) -> int:
+        """The memory that the pool stands for."""
+        return self.upper * max(self.max_free, self.initial, 1)
+
+
+class IbvContext:
+    """Does nothing: a port is opened when a stream names its interface."""
+
+    def __init__(self, interface_address: str) -> None:
+        self.interface_address = interface_address
+
+    def reset(self) -> None:
+        """Does nothing."""
+
+
+def parse_range_list(ranges: str) -> List[int]:
+    """Returns the numbers of a list as "1,4-6". Raises ValueError."""
+    numbers: List[int] = []
+    for part in ranges.split(",") if ranges else []:
+        first, dash, last = part.partition("-")
+        numbers.extend(range(int(first), int(last) + 1) if dash else [int(first)])
+    return numbers

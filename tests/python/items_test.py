@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Descriptors, values and groups of items, without a stream."""
+
+import random
+
+import numpy as np
+import pytest
+
+import dpdk_spead as ds
+from dpdk_spead import _fields
+
+
+class RawBytes(bytearray):
+    is_immediate = False
+    immediate_value = 0
+
+
+class FakeHeap:
+    def __init__(self, descriptors, items, flavour=ds.Flavour()):
+        self.flavour = flavour
+        self._descriptors, self._items = descriptors, items
+
+    def get_descriptors(self):
+        return self._descriptors
+
+    def get_items(self):
+        return self._items
+
+
+def raw(id, data):
+    item = RawBytes(data)
+    item.id = id
+    return item
+
+
+def model(fields, rows):
+    """The bytes of elements, by one large integer."""
+    number, bits = 0, 0
+    for row in rows:
+        for (_, width), value in zip(fields, row):
+            number = (number << width) | (value & ((1 << width) - 1))
+            bits += width
+    padding = -bits % 8
+    return (number << padding).to_bytes((bits + padding) // 8, "big")
+
+
+def received(fmt, shape, data):
+    item = ds.Item(0x1000, "x", "", shape, format=fmt)
+    item.set_from_raw(raw(0x1000, data))
+    return item.value
+
+
+def test_fields_of_any_width_survive_both_ways():
+    rng = random.Random(1)
+    for _ in range(200):
+        fields = [(rng.choice("ui"), rng.randint(1, 64)) for _ in range(rng.randint(1, 4))]
+        if all(_fields.field_dtype(*f) != np.dtype(object) for f in fields):
+            fields.append(("u", 12))
+        rows = []
+        for _ in range(rng.randint(1, 20)):
+            rows.append(tuple(rng.randrange(1 << w) if c == "u" else rng.randrange(-(1 << (w - 1)), 1 << (w - 1))
+                              for c, w in fields))
+        data = model(fields, rows)
+        value = received(fields, (len(rows),), data)
+        assert value.tolist() == (rows if len(fields) > 1 else [row[0] for row in rows])
+        item = ds.Item(0x1000, "x", "", (len(rows),), format=fields, value=value)
+        assert bytes(item.to_buffer()) == data
+
+
+def test_many_elements_cross_the_blocks():
+    n = 3 * _fields._BLOCK + 5
+    rows = [((i * 7919) & 0xFFF,) for i in range(n)]
+    data = model([("u", 12)], rows)
+    assert received([("u", 12)], (n,), data).tolist() == [row[0] for row in rows]
+    item = ds.Item(0x1000, "x", "", (None,), format=[("u", 12)], value=[row[0] for row in rows])
+    assert item.to_buffer() == data
+
+
+def test_native_formats_are_numpys():
+    value = received([("u", 16)], (2, 2), bytes(range(8)))
+    assert value.dtype == np.dtype("=u2") and value.shape == (2, 2) and value[0, 1] == 0x0203
+    assert received([("b", 8)], (3,), b"\0\1\2").tolist() == [False, True, True]
+    assert received([("f", 32)], (), np.array(1.5, ">f4").tobytes()) == 1.5
+    assert received([("c", 8)], (None,), b"text") == "text"
+
+
+def test_a_value_is_not_copied():
+    data = np.arange(12, dtype=np.uint16).reshape(3, 4)
+    item = ds.Item(0x1000, "x", "", data.shape, data.dtype, value=data)
+    assert np.shares_memory(np.asarray(item.to_buffer()), data)
+    fortran = np.asfortranarray(data)
+    item = ds.Item(0x1000, "x", "", data.shape, data.dtype, order="F", value=fortran)
+    assert np.shares_memory(np.asarray(item.to_buffer()), fortran)
+    assert bytes(memoryview(item.to_buffer()).cast("B")) == data.T.tobytes()
+
+
+def test_a_strided_value_is_sent_in_order():
+    data = np.arange(24, dtype=np.uint8).reshape(4, 6)[::2, ::3]
+    item = ds.Item(0x1000, "x", "", data.shape, data.dtype, value=data)
+    assert bytes(memoryview(item.to_buffer()).cast("B")) == data.tobytes()
+
+
+@pytest.mark.parametrize("fmt, value", [
+    ([("u", 4)], 16), ([("u", 4)], -1), ([("i", 4)], 8), ([("i", 4)], -9), ([("u", 12)], "x")])
+def test_a_number_that_does_not_fit_is_refused(fmt, value):
+    item = ds.Item(0x1000, "x", "", (), format=fmt, value=value)
+    with pytest.raises(ValueError):
+        item.to_buffer()
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 2), ()])
+def test_another_shape_is_refused(shape):
+    item = ds.Item(0x1000, "x", "", (4,), np.uint8, value=np.zeros(shape, np.uint8))
+    with pytest.raises(ValueError, match="shape"):
+        item.to_buffer()
+
+
+def test_too_few_bytes_are_refused():
+    with pytest.raises(ValueError, match="99 bytes"):
+        received([("u", 32)], (5, 5), bytes(99))
+    with pytest.raises(ValueError):
+        received([("u", 32)], (1 << 40, 1 << 40), bytes(99))
+
+
+def test_formats_that_no_element_has():
+    for fmt in ([], [("u", 0)], [("u", 65)], [("f", 16)], [("c", 7)], [("x", 8)]):
+        with pytest.raises(ValueError):
+            ds.Descriptor(0x1000, "x", "", (), format=fmt)
+
+
+@pytest.mark.parametrize("flavour",
+                         [ds.Flavour(4, 64, bits, compat) for bits in (8, 40, 48, 56) for compat in range(8)])
+def test_descriptors_survive_both_ways(flavour):
+    for made in (ds.Descriptor(0x7F, "a", "text", (3, None), format=[("u", 12), ("i", 4)]),
+                 ds.Descriptor(0x7F, "b", "", (2, 5), np.dtype("<c8"), order="F"),
+                 ds.Descriptor(0x7F, "c", "", (), np.dtype([("re", ">i2"), ("im", ">i2")]))):
+        try:
+            wire = made.to_raw(flavour).encode(flavour)
+        except ValueError:  # its texts are longer than such addresses reach
+            assert flavour.heap_address_bits == 8
+            continue
+        again = ds.Descriptor.from_raw(ds.RawDescriptor.decode(wire, flavour.bug_compat), flavour)
+        assert again._key() == made._key()
+
+
+def test_a_group_takes_heaps():
+    described = ds.Descriptor(0x1234, "x", "an array", (2,), np.dtype("<u2"))
+    flavour = ds.Flavour()
+    group = ds.ItemGroup()
+    heap = FakeHeap([described.to_raw(flavour)], [raw(0x1234, b"\1\0\2\0"), raw(0x9999, b"?"), raw(6, b"")])
+    assert list(group.update(heap)) == ["x"]
+    item = group["x"]
+    assert item.value.tolist() == [1, 2] and item.version == 2
+    group.update(FakeHeap([described.to_raw(flavour)], [raw(0x1234, b"\3\0\4\0")]))
+    assert group[0x1234] is item and item.value.tolist() == [3, 4] and item.version == 3
+    other = ds.Descriptor(0x1234, "x", "an array", (1,), np.dtype("<u2"))
+    assert group.update(FakeHeap([other.to_raw(flavour)], [])) == {}
+    assert group["x"] is not item and group["x"].value is None and group["x"].version == 4
+
+
+def test_byte_order_is_the_machines_unless_asked_otherwise():
+    item = ds.Item(0x1000, "x", "", (2,), ">u2")
+    item.set_from_raw(raw(0x1000, b"\0\1\0\2"))
+    assert item.value.dtype == np.dtype("=u2") and item.value.tolist() == [1, 2]
+    item.set_from_raw(raw(0x1000, b"\0\1\0\2"), new_order="|")
+    assert item.value.dtype == np.dtype(">u2") and item.value.tolist() == [1, 2]
+
+
+def test_memory_pools_by_both_signatures():
+    pool = ds.MemoryPool(1024, 4096, 8, 2)
+    assert (pool.lower, pool.upper, pool.max_free, pool.bytes) == (1024, 4096, 8, 32768)
+    pool = ds.MemoryPool(ds.ThreadPool(), 1, 2, 3, 4, low_water=1)
+    assert (pool.lower, pool.low_water) == (1, 1)
+    for arguments in [(), (1, 2, 3), (2, 1, 1, 1), (-1, 1, 1, 1)]:
+        with pytest.raises((TypeError, ValueError)):
+            ds.MemoryPool(*arguments)

@@ -10,7 +10,7 @@ namespace spead::app {
 
 PromptLog::PromptLog(NotificationQueue& queue) : queue_(queue) {
     LogStream::install();
-    LogStream::redirect([&queue](std::string_view line) { queue.tell(line); });
+    LogStream::redirect([&queue](int, std::string_view line) { queue.tell(line); });
 }
 
 PromptLog::~PromptLog() {

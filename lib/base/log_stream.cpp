@@ -97,7 +97,7 @@ void write_line(State& s, int level, std::string_view line) {
     syslog(level > 0 ? level - 1 : LOG_NOTICE, "%.*s", static_cast<int>(line.size()), line.data());
     const bool critical = level > 0 && level <= static_cast<int>(RTE_LOG_CRIT);
     if (s.reader && !critical) {
-        s.reader(line);
+        s.reader(level, line);
         return;
     }
     standard_error().put(std::string(line) + '\n');

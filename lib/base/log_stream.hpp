@@ -48,7 +48,8 @@ class LogStream {
     /// Installs the stream; further calls do nothing. If no stream can be made, EAL's own stays.
     static void install() noexcept;
 
-    using Reader = std::function<void(std::string_view line)>;
+    /// Takes a line and its level, RTE_LOG_*; 0: unknown.
+    using Reader = std::function<void(int level, std::string_view line)>;
     /// Sends lines to `reader` instead of standard error from now on; null: back to standard error. Critical
     /// or worse lines always go to standard error, since nothing may come after them. Returns when the former
     /// reader is no longer called.

@@ -85,7 +85,7 @@ Progress::Progress(bool wanted, LineOutput& out) : out_(wanted && isatty(out.fd(
     if (out_ == nullptr)
         return;
     LogStream::install();
-    LogStream::redirect([this](std::string_view line) { above(line); });
+    LogStream::redirect([this](int, std::string_view line) { above(line); });
 }
 
 Progress::~Progress() {

@@ -10,8 +10,10 @@
 /// a Python object.
 namespace spead::python {
 
-/// Defines exceptions, descriptors, the session, and queues of this process.
+/// Defines exceptions, descriptors, and queues of this process.
 void define_common(pybind11::module_& m);
+/// Defines the session and the log.
+void define_process(pybind11::module_& m);
 /// Defines streams of heaps.
 void define_receive(pybind11::module_& m);
 /// Defines streams of chunks, and their rings.

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <map>
 #include <regex>
 #include <typeinfo>
 
@@ -43,6 +44,11 @@ std::string chosen_interface() {
         throw_error("interface", "no port is named; set `interface` or DPDK_SPEAD_INTERFACE. Here {}",
                     lone.why_not);
     return std::move(lone.device);
+}
+
+bool has_port(const runtime::Plan& plan, const std::string& name) {
+    return std::any_of(plan.ports.begin(), plan.ports.end(),
+                       [&name](const auto& p) { return p.name == name; });
 }
 
 /// Maps a key of the file to its other name in the headers.
@@ -142,6 +148,40 @@ std::string port_for(runtime::Plan& plan, const std::string& interface) {
     added.name = fmt::format("p{}", plan.ports.size() - 1);
     added.device = typed;
     return added.name;
+}
+
+runtime::Plan merged(runtime::Plan running, runtime::Plan given,
+                     const std::function<bool(const std::string&)>& is_users_stream,
+                     const std::function<bool(const std::string&)>& is_users_sender) {
+    std::erase_if(running.receives, [&](const runtime::ReceivePlan& r) { return !is_users_stream(r.name); });
+    std::erase_if(running.sends, [&](const runtime::SendPlan& s) { return !is_users_sender(s.name); });
+    std::map<std::string, std::string> names;  // of the given ports, in the running plan
+    for (runtime::PortPlan& p : given.ports) {
+        const std::string device = device_of(p.device);
+        const auto same = std::find_if(running.ports.begin(), running.ports.end(),
+                                       [&](const auto& one) { return device_of(one.device) == device; });
+        if (same != running.ports.end()) {
+            names[p.name] = same->name;
+            continue;
+        }
+        const std::string wanted = p.name;
+        for (int i = 2; has_port(running, p.name); i++)
+            p.name = fmt::format("{}_{}", wanted, i);
+        names[wanted] = p.name;
+        running.ports.push_back(std::move(p));
+    }
+    const std::size_t part = given.receives.empty() ? 0 : given.memory.heaps / given.receives.size();
+    for (runtime::ReceivePlan& r : given.receives) {
+        r.port = names[r.port];
+        if (r.memory == 0)
+            r.memory = part;
+        running.receives.push_back(std::move(r));
+    }
+    for (runtime::SendPlan& s : given.sends) {
+        s.port = names[s.port];
+        running.sends.push_back(std::move(s));
+    }
+    return running;
 }
 
 std::string free_name(const runtime::Plan& plan, std::string_view prefix) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,13 @@ runtime::Plan first_plan(const ProcessConfig& config, const std::optional<runtim
 /// Returns the name of the plan's port for `interface` (RecvConfig::interface), which is added unless it is
 /// there. Throws Error, listing the candidates, when none is named and none can be chosen.
 std::string port_for(runtime::Plan& plan, const std::string& interface);
+
+/// Returns the running plan with the ports, streams and senders of `given` in place of those that no user
+/// has. Streams of `given` get memory of their own. Ports
+/// stay; one that both name is the same one, and one whose name is another's gets a new name.
+runtime::Plan merged(runtime::Plan running, runtime::Plan given,
+                     const std::function<bool(const std::string&)>& is_users_stream,
+                     const std::function<bool(const std::string&)>& is_users_sender);
 
 /// Returns the prefix with the lowest number that no stream and no sender has.
 std::string free_name(const runtime::Plan& plan, std::string_view prefix);

@@ -3,9 +3,12 @@
 
 #include <cstdlib>
 #include <sstream>
+#include <utility>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "base/units.hpp"
+#include "config/config.hpp"
 #include "observe/report.hpp"
 #include "spead/plan_edits.hpp"
 #include "spead/session.hpp"
@@ -59,6 +62,15 @@ bool Process::running() const noexcept {
 
 std::vector<std::string> Process::problems() const {
     return session_->problems();
+}
+
+void Process::apply(std::string_view plan, std::string_view name) {
+    const bool is_empty = plan.find_first_not_of(" \t\r\n") == std::string_view::npos;
+    runtime::Plan given = is_empty ? runtime::Plan{} : config::parse_text(plan, name);
+    const std::string level = given.runtime.log_level;
+    session_->apply(std::move(given));
+    if (!level.empty())
+        set_log_level(level, "log_level");
 }
 
 std::string Process::report() const {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <spead/error.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace spead {
@@ -65,6 +66,13 @@ class SPEAD_API Process {
     /// Returns why the session ended by itself (an lcore that does not answer, a port that failed); empty
     /// while it has not.
     std::vector<std::string> problems() const;
+
+    /// Runs the ports, streams and senders of a configuration file's text beside those of this program. Each
+    /// call replaces those of the call before; an empty text ends them. Streams that stay the same lose
+    /// nothing. A sender that changes more than its rate, say, needs another name. `name` stands for the file
+    /// in errors. Of [runtime], only `log_level` has an effect. A stream without `memory` of its own has an
+    /// equal part of [memory] `heaps`. Throws Error and UsageError; then nothing has changed.
+    void apply(std::string_view plan, std::string_view name = "plan");
 
     /// Returns all counters as JSON, as in the program's --json file. Throws Error once it has ended.
     std::string report() const;

@@ -357,6 +357,18 @@ std::string Session::add(runtime::SendPlan plan, const std::string& interface, S
     });
 }
 
+void Session::apply(runtime::Plan given) {
+    on_engine([&](runtime::Engine& running) {
+        const auto is_users = [](const State::Hooks& hooks) {
+            return [&hooks](const std::string& name) { return hooks.count(name) != 0; };
+        };
+        const runtime::Plan wanted = merged(running.plan(), std::move(given), is_users(state_->stream_hooks),
+                                            is_users(state_->sender_hooks));
+        check(wanted);
+        running.reconfigure(wanted);
+    });
+}
+
 void Session::change(const std::string& stream, const std::function<void(runtime::ReceivePlan&)>& edit) {
     on_engine([&](runtime::Engine& running) {
         runtime::Plan wanted = running.plan();

@@ -74,6 +74,9 @@ class Session {
     /// nothing has changed.
     std::string add(runtime::ReceivePlan plan, const std::string& interface, StreamHooks hooks);
     std::string add(runtime::SendPlan plan, const std::string& interface, StreamHooks hooks);
+    /// Replaces the streams and senders of an earlier plan by this one's; those without a user here. Throws
+    /// Error; then nothing has changed.
+    void apply(runtime::Plan given);
     /// Changes a stream of the plan. Throws Error; then nothing has changed.
     void change(const std::string& stream, const std::function<void(runtime::ReceivePlan&)>& edit);
     /// Changes those of the streams that the plan has, all at once. Throws Error; then nothing has changed.

@@ -58,7 +58,7 @@ class Reading {
   public:
     Reading() {
         LogStream::install();
-        LogStream::redirect([this](std::string_view line) { lines.emplace_back(line); });
+        LogStream::redirect([this](int, std::string_view line) { lines.emplace_back(line); });
     }
     ~Reading() { LogStream::redirect({}); }
     Reading(const Reading&) = delete;

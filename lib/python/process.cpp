@@ -188,6 +188,7 @@ void define_process(py::module_& m) {
                 return process.report();
             },
             "Returns all counters as JSON.");
+    m.def("dpdk_version", &Process::dpdk_version, "Returns the version of DPDK that is loaded.");
     define_log(m);
 }
 

@@ -5,6 +5,9 @@
 #include <sstream>
 #include <utility>
 
+#include <fmt/core.h>
+#include <rte_version.h>
+
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/units.hpp"
@@ -50,6 +53,10 @@ Process::Process(const ProcessConfig& config) : session_(door::Session::start(co
 
 Process Process::shared() {
     return Process(door::Session::shared(ProcessConfig::from_environment()));
+}
+
+std::string Process::dpdk_version() {
+    return fmt::format("{}.{:02}.{}", rte_version_year(), rte_version_month(), rte_version_minor());
 }
 
 void Process::stop() noexcept {

@@ -58,6 +58,9 @@ class SPEAD_API Process {
     /// Returns the session that runs, or starts one from the environment.
     static Process shared();
 
+    /// Returns the version of DPDK that this process has loaded, as "22.11.11".
+    static std::string dpdk_version();
+
     /// Ends all streams and then the session: senders finish the heaps that they have begun, streams hand
     /// their last heaps over. The wait for that is bounded. Heaps that users hold stay readable. Idempotent.
     void stop() noexcept;

@@ -42,4 +42,7 @@ from .protocol import (
     Flavour,
 )
 
+from . import recv, send, stats
+from ._session import Run, Session, init, run, session
+
 __version__ = "0.2.0"

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The session, plans, counters and the log. Each case is a process of its own: EAL starts once in one."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+PLAN = """
+version = 1
+[memory]
+heaps = "64MiB"
+[[port]]
+name = "p0"
+device = "net_ring0"
+[[receive]]
+name = "back"
+port = "p0"
+endpoints = ["239.10.10.0:7148"]
+[receive.heaps]
+max_bytes = "1MiB"
+[receive.sink]
+kind = "verify"
+[[send]]
+name = "out"
+port = "p0"
+endpoints = ["239.10.10.0:7148"]
+heap_size = "64KiB"
+heaps = 100
+verify = true
+"""
+
+PRELUDE = f"""
+import time
+import dpdk_spead as ds
+PLAN = '''{PLAN}'''
+
+def wait_for(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end, "it did not happen within a minute"
+        time.sleep(0.01)
+
+def complete(counters):
+    return sum(s["heaps"]["complete"] for s in counters["streams"])
+"""
+
+
+def script(text, *, status=0, **options):
+    done = subprocess.run([sys.executable, "-c", PRELUDE + textwrap.dedent(text)], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=120, check=False, **options)
+    assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
+    return done
+
+
+def test_a_session_as_in_a_notebook():
+    """Starts, is refused, is corrected, runs, changes, stops and starts again in one interpreter."""
+    done = script("""
+        try:
+            ds.init(lcores=[1022])
+        except ds.Error as error:
+            print(error)
+        with ds.init() as session:
+            try:
+                session.run(PLAN.replace("net_ring0", "no_such_card0"))
+            except ds.Error as error:
+                print(error)
+            run = ds.run(PLAN)
+            wait_for(lambda: complete(run.counters()) == 100)
+            assert ds.stats.counters()["sends"][0]["heaps"] == 100
+            assert run.findings() == ds.stats.findings()
+            assert "1 stream (" in repr(session), repr(session)
+            assert "<td>back</td>" in session._repr_html_()
+            print(ds.stats.text(ds.stats.counters()))
+            run.change(PLAN.replace('"out"', '"again"').replace("heaps = 100", "heaps = 50\\nfirst_count = 1000"))
+            wait_for(lambda: complete(run.counters()) == 150)
+            run.stop()
+            assert run.counters()["streams"] == [] and session.running
+        assert not session.running and repr(session) == "<Session: ended>"
+        assert ds.run(PLAN)._session.running
+    """)
+    assert "CPU 1022" in done.stdout and "no_such_card0" in done.stdout
+    assert "stream  back" in done.stdout
+
+
+def test_a_second_session_is_refused():
+    script("""
+        ds.init(name="one")
+        try:
+            ds.init()
+        except ds.Error as error:
+            assert "it runs already" in str(error), error
+        else:
+            raise SystemExit(3)
+        assert ds.session().running
+    """)
+
+
+def test_wrong_plans_name_their_place(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text("version = 1\nrecieve = 1\n")
+    done = script(f"""
+        for plan in [{str(path)!r}, "version = 9\\n", {str(tmp_path / "none.toml")!r}]:
+            try:
+                ds.run(plan)
+            except (ds.UsageError, FileNotFoundError) as error:
+                print(error)
+    """)
+    assert f"{path}:2" in done.stdout and "none.toml" in done.stdout and "plan:1" in done.stdout
+
+
+def test_without_a_session_there_are_no_counters():
+    script("""
+        try:
+            ds.stats.counters()
+        except ds.Error as error:
+            assert "no session runs" in str(error)
+        else:
+            raise SystemExit(3)
+    """)
+
+
+@pytest.mark.parametrize("end, status", [("", 0), ("sys.exit(3)", 3), ("raise KeyError('x')", 1), ("del session", 0)])
+def test_exits_are_clean(end, status):
+    done = script(f"""
+        import sys
+        session = ds.init()
+        run = ds.run(PLAN.replace("heaps = 100", "heaps = 1000000000"))
+        wait_for(lambda: complete(run.counters()) > 10)
+        {end}
+    """, status=status)
+    assert "Error" not in done.stderr.replace("KeyError", "")
+
+
+def test_a_child_of_fork_is_told():
+    script("""
+        import os, sys
+        ds.init()
+        child = os.fork()
+        if child == 0:
+            try:
+                ds.session()
+            except ds.Error as error:
+                sys.exit(7 if "does not survive a fork" in str(error) else 8)
+            sys.exit(9)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        assert ds.session().running
+    """)
+
+
+def test_the_log_reaches_logging():
+    done = script("""
+        import logging
+        logging.basicConfig(level=logging.DEBUG, format="%(name)s|%(levelname)s|%(message)s")
+        with ds.init(eal=["--log-level=lib.eal:debug"]):
+            ds.run(PLAN)
+    """)
+    lines = [line for line in done.stderr.splitlines() if line.startswith("dpdk_spead.")]
+    assert any("Detected CPU lcores" in line for line in lines), done.stderr
+
+
+def test_the_progress_line_moves():
+    done = script("""
+        import io
+        file = io.StringIO()
+        with ds.init():
+            run = ds.run(PLAN)
+            with ds.stats.Progress(0.01, file):
+                wait_for(lambda: complete(run.counters()) == 100 and "Gb/s" in file.getvalue())
+        print(file.getvalue())
+    """)
+    assert "1 stream (" in done.stdout and "0 missed" in done.stdout
+
+
+def test_the_module_shows_what_is_there():
+    done = subprocess.run([sys.executable, "-m", "dpdk_spead"], stdout=subprocess.PIPE, text=True, timeout=60, check=True)
+    assert "on DPDK " in done.stdout and "interfaces\n  lo " in done.stdout
+    wrong = subprocess.run([sys.executable, "-m", "dpdk_spead", "--wrong"], stderr=subprocess.PIPE, text=True,
+                           timeout=60, check=False)
+    assert wrong.returncode == 2 and "'--wrong' is unknown" in wrong.stderr

@@ -174,7 +174,8 @@ def test_the_progress_line_moves():
 
 
 def test_the_module_shows_what_is_there():
-    done = subprocess.run([sys.executable, "-m", "dpdk_spead"], stdout=subprocess.PIPE, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-m", "dpdk_spead"], stdout=subprocess.PIPE, text=True, timeout=60,
+                          check=True)
     assert "on DPDK " in done.stdout and "interfaces\n  lo " in done.stdout
     wrong = subprocess.run([sys.executable, "-m", "dpdk_spead", "--wrong"], stderr=subprocess.PIPE, text=True,
                            timeout=60, check=False)

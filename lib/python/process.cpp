@@ -152,6 +152,15 @@ void define_process(py::module_& m) {
                 return std::unique_ptr<Process, ReleasingDelete>(new Process(Process::shared()));
             },
             "Returns the session that runs, or starts one from the environment.")
+        .def_static(
+            "current",
+            [] {
+                const py::gil_scoped_release released;
+                std::optional<Process> current = Process::current();
+                return std::unique_ptr<Process, ReleasingDelete>(current ? new Process(std::move(*current))
+                                                                         : nullptr);
+            },
+            "Returns the session that runs; None if there is none.")
         .def(
             "stop",
             [](Process& process) {

@@ -55,6 +55,11 @@ Process Process::shared() {
     return Process(door::Session::shared(ProcessConfig::from_environment()));
 }
 
+std::optional<Process> Process::current() {
+    std::shared_ptr<door::Session> session = door::Session::current();
+    return session ? std::optional(Process(std::move(session))) : std::nullopt;
+}
+
 std::string Process::dpdk_version() {
     return fmt::format("{}.{:02}.{}", rte_version_year(), rte_version_month(), rte_version_minor());
 }

@@ -57,6 +57,8 @@ class SPEAD_API Process {
 
     /// Returns the session that runs, or starts one from the environment.
     static Process shared();
+    /// Returns the session that runs; empty if there is none, and in a child of fork(2).
+    static std::optional<Process> current();
 
     /// Returns the version of DPDK that this process has loaded, as "22.11.11".
     static std::string dpdk_version();

@@ -9,7 +9,8 @@ from typing import Any, Dict, Iterable, List, Optional, Union
 from . import _native, _logs, stats
 
 _lock = threading.Lock()
-_process: Optional[_native.Process] = None
+#: The session that was asked for by name: it lives without streams, too.
+_kept: Optional[_native.Process] = None
 _pid = os.getpid()
 
 
@@ -21,31 +22,23 @@ def init(*, lcores: Optional[Iterable[int]] = None, memory: Optional[int] = None
     packet buffers for ports that are opened later; used without huge pages. `eal`: more arguments of EAL. `log_level`:
     "error", "warning", "notice", "info" or "debug". Raises Error and UsageError, and may then be called again.
     """
-    global _process
+    global _kept
     with _lock:
         _need_own_process()
-        if _process is not None and _process.running:
+        if _native.Process.current() is not None:
             raise _native.Error("session: it runs already; use session(), or call its stop() first")
-        _process = None
-        _process = _native.Process(name=name, main_cpu=main_cpu, lcores=None if lcores is None else list(lcores),
-                                   memory=memory, eal=None if eal is None else list(eal), log_level=log_level)
-        return Session(_process)
+        _kept = _native.Process(name=name, main_cpu=main_cpu, lcores=None if lcores is None else list(lcores),
+                                memory=memory, eal=None if eal is None else list(eal), log_level=log_level)
+        return Session(_kept)
 
 
 def session() -> "Session":
     """Returns the session that runs; starts one if there is none. Raises Error and UsageError."""
-    return Session(process())
-
-
-def process() -> _native.Process:
-    """Returns the handle of the session that runs; starts one if there is none. For streams of this package."""
-    global _process
+    global _kept
     with _lock:
         _need_own_process()
-        if _process is None or not _process.running:
-            _process = None
-            _process = _native.Process.shared()
-        return _process
+        _kept = _native.Process.shared()
+        return Session(_kept)
 
 
 def _need_own_process() -> None:
@@ -157,10 +150,7 @@ def _read_plan(plan: Union[str, "os.PathLike[str]"]) -> tuple:
 
 
 def _stop_at_exit() -> None:
-    global _process
-    if os.getpid() != _pid:
-        return
-    handle, _process = _process, None
+    handle = _native.Process.current()
     if handle is not None:
         handle.stop()
 

@@ -22,8 +22,8 @@ def findings() -> List[Dict[str, Any]]:
 def _current() -> Any:
     from . import _native, _session
 
-    handle = _session._process
-    if handle is None or not handle.running:
+    handle = _native.Process.current()
+    if handle is None:
         raise _native.Error("stats: no session runs; call dpdk_spead.init(), or make a stream on a port first")
     return _session.Session(handle)
 

@@ -79,7 +79,15 @@ class OutgoingHeap {
                regions == layout_regions_ && generation == layout_generation_;
     }
 
+    /// Returns the bytes of all packets of the present layout, headers included; 0 before the first layout.
+    std::uint64_t packet_bytes() const noexcept {
+        const std::uint64_t pointers =
+            layout_.pointers.size() * (layout_.repeat_pointers ? layout_.packets : 1);
+        return layout_.payload_length + layout_.packets * kPacketPrefix + pointers * wire::kItemPointer;
+    }
+
   private:
+    friend class DatagramSender;
     friend class Sender;
 
     enum class Kind : std::uint8_t { memory, maybe_immediate, immediate, owned };

@@ -135,7 +135,8 @@ struct Sender::Impl {
                        config.pacing, static_cast<double>(rte_get_tsc_hz()), config.timeout_ticks,
                        &dummy.layout(config.max_packet_size), config.send_times},
                       pools, heaps, shared),
-          next_cnt(config.first_cnt) {}
+          next_cnt(config.first_cnt),
+          cnt_step(config.cnt_step) {}
 
     /// Holds the small heap of zeros that dummies are made from when no heap is in flight.
     struct DummyHeap {
@@ -169,6 +170,7 @@ struct Sender::Impl {
 
     // The heap source's.
     alignas(64) std::uint64_t next_cnt;
+    std::uint64_t cnt_step;
     std::uint64_t packets = 0;  ///< ever submitted
     std::uint32_t in_flight = 0;
 };
@@ -276,7 +278,7 @@ bool Sender::submit(std::span<const Submission> group, Interleave mode) {
                                     layout.flavour.address_bits(), mask));
         if (!cnt) {
             cnt = next_cnt & mask;
-            next_cnt += config.cnt_step;
+            next_cnt += s.cnt_step;
         }
         packets += layout.packets;
         Entry& entry = s.heaps.to_submit(n++);
@@ -313,6 +315,11 @@ std::size_t Sender::poll_completions(std::span<Completion> out) {
     heaps.take_completions(n);
     impl_->in_flight -= static_cast<std::uint32_t>(n);
     return n;
+}
+
+void Sender::set_cnt_sequence(std::uint64_t next, std::uint64_t step) noexcept {
+    impl_->next_cnt = next;
+    impl_->cnt_step = step;
 }
 
 void Sender::announce_by(std::shared_ptr<ArmedEvent> event) noexcept {

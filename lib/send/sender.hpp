@@ -171,6 +171,9 @@ class Sender {
     /// Takes completions, in the order of submission; returns how many.
     std::size_t poll_completions(std::span<Completion> out);
 
+    /// Gives the next heap without a count of its own this one, and `step` more to each after it.
+    void set_cnt_sequence(std::uint64_t next, std::uint64_t step) noexcept;
+
     /// Announces completions by the event from now on. Call it before the lcore knows the sender.
     void announce_by(std::shared_ptr<ArmedEvent> event) noexcept;
     /// Frees a heap for changes although its completion will never be polled. Its sender is ending and no

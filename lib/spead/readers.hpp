@@ -36,6 +36,7 @@ class SPEAD_API InprocQueue {
 
   private:
     friend class Reader;
+    friend class Writer;
     std::shared_ptr<State> state_;
 };
 

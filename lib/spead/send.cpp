@@ -2,6 +2,7 @@
 #include "spead/send.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 #include <utility>
 
@@ -12,11 +13,13 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/mac.hpp"
+#include "spead/local_sender.hpp"
 #include "spead/main_thread.hpp"
 #include "spead/plan_edits.hpp"
 #include "spead/send_heap.hpp"
 #include "spead/session.hpp"
 #include "spead/user_heap_source.hpp"
+#include "spead/writer_target.hpp"
 #include "stats/snapshot.hpp"
 
 namespace spead {
@@ -30,13 +33,23 @@ constexpr std::chrono::seconds kFinishPatience{5};
 /// Limits the wait for heaps that were given up. They complete as soon as the port gives their memory back.
 constexpr std::chrono::seconds kStopPatience{5};
 
+std::string reason_of(const SendResult& result) {
+    return result.status == SendStatus::timed_out ? "it timed out"
+           : result.status == SendStatus::refused ? std::strerror(result.error)
+                                                  : "the stream was stopped";
+}
+
 /// Counts the heaps of one end(). Shared with their completions, which may come after end() has thrown.
 struct StopHeaps {
     std::size_t left = 0;
     std::size_t failed = 0;
 };
 
-runtime::SendPlan plan_of(const SendConfig& config) {
+/// Returns the plan of a stream. `no_endpoints`: its destinations are named elsewhere.
+runtime::SendPlan plan_of(const SendConfig& given, bool no_endpoints = false) {
+    SendConfig config = given;
+    if (no_endpoints)
+        config.endpoints = {"127.0.0.1:7148"};
     runtime::SendPlan plan;
     plan.name = config.name;
     const std::string where = door::where_of("send", config.name);
@@ -81,6 +94,7 @@ SendStats stats_of(const stats::SendCounters& c) {
 
 struct SendStream::State {
     State(std::shared_ptr<door::Session> session, const SendConfig& config);
+    State(const SendConfig& config, const Writer& writer);
     ~State();
     State(const State&) = delete;
     State& operator=(const State&) = delete;
@@ -89,13 +103,15 @@ struct SendStream::State {
     static State& of(const std::unique_ptr<State>& state) {
         if (!state)
             throw_usage("stream", "it was moved to another variable; use that one");
-        door::need_own_process(state->where);
+        door::need_own_process(state->where, state->is_own());
         return *state;
     }
+    bool is_own() const noexcept { return local ? local->is_own() : door::is_own_process(); }
     void send_stops() const;
     bool finish(std::chrono::seconds patience) const noexcept;
 
-    std::shared_ptr<door::Session> session;
+    std::shared_ptr<door::Session> session;  ///< null: a stream without one
+    door::LocalSender* local = nullptr;      ///< null: a stream of a session
     std::string name;
     std::string where;
     std::size_t substreams = 0;
@@ -116,9 +132,33 @@ SendStream::State::State(std::shared_ptr<door::Session> of, const SendConfig& co
     heap_source->set_where(where);
 }
 
+SendStream::State::State(const SendConfig& config, const Writer& writer) {
+    runtime::SendPlan plan = plan_of(config, writer.target().substreams != 0);
+    std::unique_ptr<door::LocalSender> sender = door::make_local_sender(plan, config, writer);
+    substreams = writer.target().substreams != 0 ? writer.target().substreams : plan.endpoints.size();
+    name = plan.name;
+    where = door::where_of("send", name);
+    heap_source = std::make_shared<door::UserHeapSource>(where, plan.max_heaps);
+    local = sender.get();
+    heap_source->attach(std::move(sender));
+    local->begin(config.lcore);
+}
+
 SendStream::State::~State() {
-    if (!door::is_own_process())
+    if (!is_own()) {
+        // The threads are the parent's.
+        heap_source->keep_for_ever();
         return;
+    }
+    if (local != nullptr) {
+        if (!finish(kFinishPatience))
+            heap_source->stop();
+        // Nothing reads the heaps once its thread has ended.
+        local->end();
+        heap_source->take_away();
+        finish(kFinishPatience);
+        return;
+    }
     if (!finish(kFinishPatience)) {
         heap_source->stop();
         if (!finish(kStopPatience)) {
@@ -145,6 +185,9 @@ bool SendStream::State::finish(std::chrono::seconds patience) const noexcept {
 
 SendStream::SendStream(const Process& process, const SendConfig& config)
     : state_(std::make_unique<State>(process.session_, config)) {}
+SendStream::SendStream(const SendConfig& config, const Writer& writer)
+    : state_(std::make_unique<State>(config, writer)) {}
+SendStream::SendStream(const SendConfig& config) : SendStream(config, Writer::sockets()) {}
 SendStream::SendStream(SendStream&&) noexcept = default;
 SendStream& SendStream::operator=(SendStream&&) noexcept = default;
 SendStream::~SendStream() = default;
@@ -262,8 +305,7 @@ void SendStream::wait_for(const SendHeap& heap) {
     if (!s.heap_source->wait(idle))
         throw_error(s.where, "its lcore does not answer; the heap stays in flight");
     if (h.last.status != SendStatus::sent)
-        throw_error(s.where, "heap {} was not sent completely: {}", h.last.cnt,
-                    h.last.status == SendStatus::timed_out ? "it timed out" : "the stream was stopped");
+        throw_error(s.where, "heap {} was not sent completely: {}", h.last.cnt, reason_of(h.last));
 }
 
 void SendStream::flush() {
@@ -281,7 +323,7 @@ int SendStream::fd() const noexcept {
 }
 
 std::size_t SendStream::in_flight() const noexcept {
-    return state_ && door::is_own_process() ? state_->heap_source->in_flight() : 0;
+    return state_ && state_->is_own() ? state_->heap_source->in_flight() : 0;
 }
 
 void SendStream::State::send_stops() const {
@@ -301,8 +343,8 @@ void SendStream::State::send_stops() const {
     if (!heap_source->wait([&stops] { return stops->left == 0; }))
         throw_error(where, "its lcore does not answer; stop items stay in flight");
     if (stops->failed != 0)
-        throw_error(where, "{} of {} stop items were not sent: the stream was stopped", stops->failed,
-                    substreams);
+        throw_error(where, "{} of {} stop items were not sent: the stream was stopped, or they were refused",
+                    stops->failed, substreams);
 }
 
 void SendStream::end() {
@@ -310,22 +352,38 @@ void SendStream::end() {
 }
 
 void SendStream::stop() noexcept {
-    if (state_ && door::is_own_process())
+    if (state_ && state_->is_own())
         state_->heap_source->stop();
 }
 
 void SendStream::set_rate(double bytes_per_second) {
     const State& s = State::of(state_);
-    s.session->change_sender(s.name, [=](runtime::SendPlan& plan) { plan.rate = bytes_per_second; });
+    if (s.local != nullptr)
+        s.local->set_rate(bytes_per_second);
+    else
+        s.session->change_sender(s.name, [=](runtime::SendPlan& plan) { plan.rate = bytes_per_second; });
 }
 
 void SendStream::set_ttl(std::uint8_t ttl) {
     const State& s = State::of(state_);
-    s.session->change_sender(s.name, [=](runtime::SendPlan& plan) { plan.ttl = ttl; });
+    if (s.local != nullptr)
+        s.local->set_ttl(ttl);
+    else
+        s.session->change_sender(s.name, [=](runtime::SendPlan& plan) { plan.ttl = ttl; });
+}
+
+void SendStream::set_cnt_sequence(std::uint64_t next, std::uint64_t step) {
+    State::of(state_).heap_source->set_cnt_sequence(next, step);
 }
 
 SendStats SendStream::stats() const {
     const State& s = State::of(state_);
+    if (s.local != nullptr) {
+        const send::DatagramSender::Counters c = s.local->counts();
+        SendStats all = stats_of(c.send);
+        all.heaps_refused = c.refused;
+        return all;
+    }
     if (const auto last = s.heap_source->last_counters())
         return stats_of(*last);
     try {

@@ -16,6 +16,8 @@
 
 namespace spead {
 
+class Writer;
+
 /// Describes a sender. The ranges are those of the configuration's [[send]] (docs/configuration.md), where
 /// `first_cnt` is first_count, and `cnt_step` is count_step.
 struct SendConfig {
@@ -72,8 +74,13 @@ class SPEAD_API SendHeap {
     std::size_t add(std::uint64_t id, std::span<T, kExtent> values) {
         return add(id, std::span<const std::byte>(std::as_bytes(values)));
     }
+    /// Does as the first, and a value of at most address_bits / 8 bytes travels inside the item pointer: as
+    /// the big-endian integer that it is when the heap is submitted.
+    std::size_t add_small(std::uint64_t id, std::span<const std::byte> bytes);
     std::size_t add_immediate(std::uint64_t id, std::uint64_t value);
     std::size_t add_descriptor(const ItemDescription& item);
+    /// Adds a descriptor in the form of the wire, of this heap's address_bits. The heap keeps a copy.
+    std::size_t add_encoded_descriptor(std::span<const std::byte> encoded);
     std::size_t add_start();  ///< tells receivers that the stream starts
     std::size_t add_stop();   ///< tells receivers that the stream ends
 
@@ -82,7 +89,13 @@ class SPEAD_API SendHeap {
     /// Puts all item pointers into every packet, so that a receiver understands the heap without the first.
     void repeat_pointers(bool yes);
 
+    /// Lets the heap be sent without items, too: as a packet with a byte of padding.
+    void may_be_empty(bool yes);
+
     bool in_flight() const noexcept;
+    /// Returns the payload of the UDP datagrams that a stream would send now. Throws Error when the packets
+    /// are too small for the heap, and for a count that does not fit.
+    std::vector<std::vector<std::byte>> packets(std::uint64_t cnt, std::size_t max_packet_size);
 
     struct State;
 
@@ -92,14 +105,17 @@ class SPEAD_API SendHeap {
 };
 
 enum class SendStatus : std::uint8_t {
-    sent,      ///< every packet was given to the port
-    aborted,   ///< the stream, its port or the session ended before
-    timed_out  ///< SendConfig::timeout was over before
+    sent,       ///< every packet was given to the port, or to the writer
+    aborted,    ///< the stream, its port or the session ended before
+    timed_out,  ///< SendConfig::timeout was over before
+    refused     ///< the writer refused a packet (SendResult::error); the packets after it were not sent
 };
 
 struct SendResult {
     SendStatus status = SendStatus::sent;
-    std::uint64_t cnt = 0;  ///< the heap's count
+    std::uint64_t cnt = 0;    ///< the heap's count
+    std::uint64_t bytes = 0;  ///< of the packets of a heap that was sent: the payload of UDP
+    int error = 0;            ///< of a refused heap: an error number of the system, as EMSGSIZE
 };
 
 struct SendOptions {
@@ -127,7 +143,10 @@ struct SendStats {
     std::uint64_t bytes = 0;    ///< payload of them
     std::uint64_t heaps_aborted = 0;
     std::uint64_t heaps_timed_out = 0;
-    std::uint64_t packets_dropped = 0;  ///< refused by the port for good
+    std::uint64_t heaps_refused = 0;
+    /// Counts packets that were made and not sent: refused by the port or the writer, or given up with their
+    /// heap.
+    std::uint64_t packets_dropped = 0;
 };
 
 /// Sends heaps from the user's memory. One thread at a time uses send, try_send, async_send, their like for
@@ -142,6 +161,12 @@ class SPEAD_API SendStream {
     /// Opens the port, unless another stream has, and takes an lcore. Throws Error and UsageError; then there
     /// is no such stream. A port that was opened for it may stay open.
     SendStream(const Process& process, const SendConfig& config);
+    /// Sends without EAL, on a thread of the stream's own, which runs on the CPU `lcore` if one is named.
+    /// Takes of the configuration what a port does not need: `dst_mac` is refused, and `udp_checksum` is the
+    /// kernel's. Throws Error and UsageError.
+    SendStream(const SendConfig& config, const Writer& writer);
+    /// Does the same with sockets of the kernel (Writer::sockets()).
+    explicit SendStream(const SendConfig& config);
     SendStream(SendStream&&) noexcept;
     SendStream& operator=(SendStream&&) noexcept;
     ~SendStream();
@@ -198,6 +223,8 @@ class SPEAD_API SendStream {
 
     void set_rate(double bytes_per_second);
     void set_ttl(std::uint8_t ttl);
+    /// Gives the next heap without a count of its own this one, and `step` more to each after it.
+    void set_cnt_sequence(std::uint64_t next, std::uint64_t step);
 
     SendStats stats() const;
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "send/packetiser.hpp"
 #include "spead/user_heap_source.hpp"
 #include "wire/flavour.hpp"
 
@@ -58,6 +59,15 @@ std::size_t SendHeap::add(std::uint64_t id, std::span<const std::byte> bytes) {
     return item;
 }
 
+std::size_t SendHeap::add_small(std::uint64_t id, std::span<const std::byte> bytes) {
+    State& s = existing(state_);
+    s.need_idle();
+    const std::size_t item = s.heap.add_item(id, bytes, true);
+    s.memory.resize(item + 1);
+    s.memory[item] = bytes;
+    return item;
+}
+
 std::size_t SendHeap::add_immediate(std::uint64_t id, std::uint64_t value) {
     State& s = existing(state_);
     s.need_idle();
@@ -68,6 +78,12 @@ std::size_t SendHeap::add_descriptor(const ItemDescription& item) {
     State& s = existing(state_);
     s.need_idle();
     return s.heap.add_descriptor(door::descriptor_of(item));
+}
+
+std::size_t SendHeap::add_encoded_descriptor(std::span<const std::byte> encoded) {
+    State& s = existing(state_);
+    s.need_idle();
+    return s.heap.add_descriptor(encoded);
 }
 
 std::size_t SendHeap::add_start() {
@@ -99,6 +115,32 @@ void SendHeap::repeat_pointers(bool yes) {
     State& s = existing(state_);
     s.need_idle();
     s.heap.set_repeat_pointers(yes);
+}
+
+void SendHeap::may_be_empty(bool yes) {
+    State& s = existing(state_);
+    s.need_idle();
+    s.may_be_empty = yes;
+}
+
+std::vector<std::vector<std::byte>> SendHeap::packets(std::uint64_t cnt, std::size_t max_packet_size) {
+    State& s = existing(state_);
+    s.need_idle();
+    const send::HeapLayout& layout = s.heap.layout(max_packet_size, nullptr);
+    if (cnt > layout.flavour.value_mask())
+        throw_error("heap", "heap count {:#x} does not fit SPEAD-64-{}", cnt, layout.flavour.address_bits());
+    std::vector<std::vector<std::byte>> all;
+    send::Packetiser walk;
+    for (walk.start(layout, cnt); !walk.done();) {
+        const send::Packetiser::Packet packet = walk.next();
+        std::vector<std::byte>& bytes = all.emplace_back(packet.header_length);
+        walk.write_header(packet, reinterpret_cast<std::uint8_t*>(bytes.data()));
+        walk.for_each_piece(packet, [&bytes](const std::byte* data, std::uint32_t length, send::PieceKind) {
+            bytes.insert(bytes.end(), data, data + length);
+        });
+        walk.advance(packet);
+    }
+    return all;
 }
 
 bool SendHeap::in_flight() const noexcept {

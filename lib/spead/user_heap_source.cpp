@@ -8,11 +8,11 @@
 #include <new>
 #include <poll.h>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "spead/main_thread.hpp"
 #include "spead/plan_edits.hpp"
 
 namespace spead::door {
@@ -24,8 +24,10 @@ constexpr std::chrono::seconds kAbandonedPatience{30};
 /// Holds the interval between checks for events without a descriptor: an lcore that does not answer.
 constexpr std::chrono::milliseconds kLook{200};
 
-SendStatus status_of(send::SendStatus status) {
-    switch (status) {
+SendStatus status_of(const HeapTaker::Done& done) {
+    if (done.error != 0)
+        return SendStatus::refused;
+    switch (done.status) {
         case send::SendStatus::aborted:
             return SendStatus::aborted;
         case send::SendStatus::timed_out:
@@ -76,7 +78,10 @@ class UserHeapSource::EngineSide final : public runtime::HeapSource {
 };
 
 UserHeapSource::UserHeapSource(std::string where, std::uint32_t max_heaps)
-    : where_(std::move(where)), event_(std::make_shared<ArmedEvent>(where_)), flights_(max_heaps) {
+    : where_(std::move(where)),
+      owner_(::getpid()),
+      event_(std::make_shared<ArmedEvent>(where_)),
+      flights_(max_heaps) {
     free_.reserve(max_heaps);
     for (Flight& flight : flights_)
         free_.push_back(&flight);
@@ -84,10 +89,19 @@ UserHeapSource::UserHeapSource(std::string where, std::uint32_t max_heaps)
 
 std::unique_ptr<runtime::HeapSource> UserHeapSource::engine_side(send::Sender& sender) {
     auto side = std::make_unique<EngineSide>(shared_from_this());
-    sender.announce_by(event_);
-    const std::lock_guard lock(mutex_);
-    sender_ = &sender;
+    attach(std::make_unique<PortTaker>(sender));
     return side;
+}
+
+void UserHeapSource::attach(std::unique_ptr<HeapTaker> sender) {
+    sender->announce_by(event_);
+    const std::lock_guard lock(mutex_);
+    sender_ = std::move(sender);
+}
+
+/// Returns whether this process has made it, and not its parent.
+bool UserHeapSource::is_own() const noexcept {
+    return owner_ == ::getpid();
 }
 
 void UserHeapSource::need_open() const {
@@ -102,7 +116,7 @@ void UserHeapSource::need_open() const {
 bool UserHeapSource::try_submit(const std::shared_ptr<SendHeap::State>& heap, const SendOptions& options,
                                 Kind kind, const Done& done) {
     heap->need_idle();
-    if (heap->heap.items() == 0)
+    if (heap->heap.items() == 0 && !heap->may_be_empty)
         throw_error(where_, "the heap is empty; add an item");
     // Before the lock: the last handle of a memory asks the engine.
     UserMemory::Handles memory;
@@ -121,7 +135,7 @@ bool UserHeapSource::try_submit(const std::shared_ptr<SendHeap::State>& heap, co
     s.user = &flight;
     s.control = kind == Kind::control;
     flight.done = done;
-    if (!about(where_, [this, &s] { return sender_->submit(s); })) {
+    if (!about(where_, [this, &s] { return sender_->submit(std::span(&s, 1), send::Interleave::serial); })) {
         flight.done = nullptr;
         return false;
     }
@@ -150,7 +164,7 @@ bool UserHeapSource::try_submit_group(std::span<const Member> group, send::Inter
     for (std::size_t i = 0; i < group.size(); i++) {
         const SendHeap::State& heap = *group[i].heap;
         heap.need_idle();
-        if (heap.heap.items() == 0)
+        if (heap.heap.items() == 0 && !heap.may_be_empty)
             throw_error(where_, "heap {} of the group is empty; add an item", i);
         UserMemory::instance().hold(heap.memory, memory[i]);
         heaps.push_back(&heap);
@@ -215,12 +229,12 @@ void UserHeapSource::complete(Flight& flight, const SendResult& result) {
 void UserHeapSource::collect() {
     if (sender_ == nullptr)
         return;
-    std::array<send::Completion, 32> completions;
+    std::array<HeapTaker::Done, 32> completions;
     for (;;) {
         const std::size_t n = sender_->poll_completions(completions);
         for (std::size_t i = 0; i < n; i++)
             complete(*static_cast<Flight*>(completions[i].user),
-                     {status_of(completions[i].status), completions[i].cnt});
+                     {status_of(completions[i]), completions[i].cnt, 0, completions[i].error});
         if (n < completions.size())
             return;
     }
@@ -247,6 +261,8 @@ std::size_t UserHeapSource::dispatch() {
         if (!over.heap)
             continue;
         taken++;
+        if (over.result->status == SendStatus::sent)
+            over.result->bytes = over.heap->heap.packet_bytes();
         over.heap->last = *over.result;
         over.heap->in_flight.store(false, std::memory_order_release);
         over.memory.clear();
@@ -323,7 +339,7 @@ bool UserHeapSource::wait(const std::function<bool()>& over, std::optional<Clock
             result = true;
             waiting = false;
         } else if (!anything_new()) {
-            waiting = is_own_process() && !is_given_up() && !(patience && Clock::now() - begin > *patience);
+            waiting = is_own() && !is_given_up() && !(patience && Clock::now() - begin > *patience);
             pollfd p{event_->fd(), POLLIN, 0};
             if (waiting)
                 ::poll(&p, 1, static_cast<int>(kLook.count()));
@@ -341,7 +357,7 @@ void UserHeapSource::wait_for_end_of(const SendHeap::State& heap) noexcept {
         return std::none_of(flights_.begin(), flights_.end(),
                             [&](const Flight& f) { return f.heap.get() == &heap && !f.result; });
     };
-    while (is_own_process() && !completed()) {
+    while (is_own() && !completed()) {
         if (!reported && Clock::now() - begin > kHeapPatience) {
             reported = true;
             log_warning(LogType::send, "{}: a heap was destroyed in flight; the stream is stopped", where_);
@@ -359,6 +375,12 @@ void UserHeapSource::wait_for_end_of(const SendHeap::State& heap) noexcept {
 std::size_t UserHeapSource::in_flight() const {
     const std::lock_guard lock(mutex_);
     return flights_.size() - free_.size();
+}
+
+void UserHeapSource::set_cnt_sequence(std::uint64_t next, std::uint64_t step) {
+    const std::lock_guard lock(mutex_);
+    need_open();
+    sender_->set_cnt_sequence(next, step);
 }
 
 void UserHeapSource::stop() noexcept {
@@ -397,7 +419,6 @@ bool UserHeapSource::engine_done() {
     return sender_->in_flight() == 0;
 }
 
-/// Takes the sender away. The lcore no longer has it, and the driver's queue has ended.
 void UserHeapSource::take_away() noexcept {
     {
         const std::lock_guard lock(mutex_);
@@ -408,9 +429,9 @@ void UserHeapSource::take_away() noexcept {
         for (Flight& flight : flights_)
             if (flight.heap && !flight.result) {
                 send::Sender::disown(flight.heap->heap);
-                complete(flight, {SendStatus::aborted, 0});
+                complete(flight, {SendStatus::aborted, 0, 0, 0});
             }
-        sender_ = nullptr;
+        sender_.reset();
         ended_ = true;
     }
     event_->announce();

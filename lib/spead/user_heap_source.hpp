@@ -11,19 +11,22 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <sys/types.h>
 #include <utility>
 #include <vector>
 
 #include "base/armed_event.hpp"
 #include "runtime/heap_source.hpp"
 #include "send/sender.hpp"
+#include "spead/heap_taker.hpp"
 #include "spead/send_heap.hpp"
 #include "spead/user_memory.hpp"
 #include "stats/counters.hpp"
 
 namespace spead::door {
 
-/// Submits the heaps of a SendStream: the heap source of one send::Sender, on the user's thread.
+/// Submits the heaps of a SendStream to a sender, on the user's thread: as the heap source of one
+/// send::Sender, or to a LocalSender (attach).
 ///
 /// The engine makes and destroys its own side of it (engine_side), and with that takes the sender away at any
 /// moment; the user's side stays. Heaps that are then in flight complete as aborted, and further ones are
@@ -46,6 +49,10 @@ class UserHeapSource : public std::enable_shared_from_this<UserHeapSource> {
     void set_where(std::string where) { where_ = std::move(where); }
     /// Returns the engine's side, which outlives neither the sender nor the lcore's use of it. Call it once.
     std::unique_ptr<runtime::HeapSource> engine_side(send::Sender& sender);
+    /// Submits to this sender from now on, which is no engine's. take_away() ends that.
+    void attach(std::unique_ptr<HeapTaker> sender);
+    /// Takes the sender away, which has no thread any more, and completes the heaps in flight.
+    void take_away() noexcept;
 
     // The user's side.
 
@@ -78,6 +85,8 @@ class UserHeapSource : public std::enable_shared_from_this<UserHeapSource> {
     void wait_for_end_of(const SendHeap::State& heap) noexcept;
 
     std::size_t in_flight() const;
+    /// Changes the heap counts from the next heap on. Throws Error when the stream has ended.
+    void set_cnt_sequence(std::uint64_t next, std::uint64_t step);
     /// Aborts the heaps in flight, and refuses others.
     void stop() noexcept;
     /// Keeps the memory of the heaps in flight allocated without end: it may still be read.
@@ -111,15 +120,16 @@ class UserHeapSource : public std::enable_shared_from_this<UserHeapSource> {
     bool arm_for_user();
     void leave_armed() noexcept;
     bool is_given_up() const;
-    // The engine's calls.
-    void take_away() noexcept;
+    bool is_own() const noexcept;
+    // The engine's call.
     bool engine_done();
 
     std::string where_;
+    const pid_t owner_;
     const std::shared_ptr<ArmedEvent> event_;
     mutable std::mutex mutex_;
-    send::Sender* sender_ = nullptr;  ///< null: not made yet, or ended
-    bool ended_ = false;              ///< the sender is no more
+    std::unique_ptr<HeapTaker> sender_;  ///< null: not made yet, or ended
+    bool ended_ = false;                 ///< the sender is no more
     bool started_ = false;
     bool stopping_ = false;                         ///< the engine wants no more heaps
     bool stopped_ = false;                          ///< the user does not

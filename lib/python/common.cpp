@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <exception>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <pybind11/stl.h>
@@ -105,8 +106,9 @@ void define_descriptors(py::module_& m) {
 
 void define_queue(py::module_& m) {
     py::class_<InprocQueue, std::shared_ptr<InprocQueue>>(
-        m, "InprocQueue", "Carries datagrams from threads of this process to a stream, without loss.")
-        .def(py::init<>())
+        m, "InprocQueue",
+        "Carries datagrams from threads of this process to a stream, without loss or limit.")
+        .def(py::init([] { return InprocQueue(std::numeric_limits<std::size_t>::max()); }))
         .def(
             "add_packet",
             [](InprocQueue& queue, const py::buffer& packet) {
@@ -114,7 +116,7 @@ void define_queue(py::module_& m) {
                 const py::gil_scoped_release released;
                 queue.push(bytes.span());
             },
-            py::arg("packet"), "Copies a datagram into the queue. Waits for room.")
+            py::arg("packet"), "Copies a datagram into the queue.")
         .def("stop", &InprocQueue::stop, "Ends the queue. Streams end when they have taken what is in it.");
 }
 

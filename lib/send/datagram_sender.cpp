@@ -312,13 +312,16 @@ void DatagramSender::drop_given_up() noexcept {
 
 /// Gives up heaps whose time is over. Deadlines are in the order of submission.
 void DatagramSender::time_out(std::uint64_t now) noexcept {
+    next_deadline_ = UINT64_MAX;
     const std::uint64_t end = submitted_.load(std::memory_order_acquire);
     for (std::uint64_t i = completed_.load(std::memory_order_relaxed); i != end; i++) {
         const Slot& s = slot(i);
         if (s.progress > Progress::built || s.deadline == 0)
             continue;
-        if (now < s.deadline)
+        if (now < s.deadline) {
+            next_deadline_ = s.deadline;
             break;
+        }
         give_up(i, Progress::timed_out, 0);
     }
     drop_given_up();

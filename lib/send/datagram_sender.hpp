@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -75,12 +76,12 @@ class DatagramSender {
     enum class Step : std::uint8_t {
         packets,  ///< some were written, or completed
         nothing,  ///< no heap is waiting
-        time,     ///< the rate allows none before next_time()
+        time,     ///< there is nothing to do before next_time(): the rate allows no packet
         room      ///< the writer has no room
     };
     /// Writes a burst of packets.
     Step step(PacketWriter& writer, std::uint64_t now) noexcept;
-    std::uint64_t next_time() const noexcept { return pacer_.next_time(); }
+    std::uint64_t next_time() const noexcept { return std::min(pacer_.next_time(), next_deadline_); }
     /// Returns whether heaps wait that no step has seen.
     bool any_submitted() const noexcept;
     void set_pacing(const Pacing& pacing) noexcept { pacer_.set(pacing); }
@@ -163,6 +164,7 @@ class DatagramSender {
     std::size_t parts_used_ = 0;
     std::unique_ptr<std::uint8_t[]> bytes_;  ///< packet_size_ bytes for each packet of a burst
     std::optional<std::uint64_t> no_room_since_{};
+    std::uint64_t next_deadline_ = UINT64_MAX;
     Counters counters_;
 };
 

@@ -203,6 +203,11 @@ bool SendStream::try_send(SendHeap& heap, const SendOptions& options) {
     return submit(heap, options, {}, false);
 }
 
+bool SendStream::try_send(SendHeap& heap, const SendOptions& options,
+                          std::function<void(const SendResult&)> done) {
+    return submit(heap, options, std::move(done), false);
+}
+
 void SendStream::send(SendHeap& heap, const SendOptions& options) {
     submit(heap, options, {}, true);
 }
@@ -274,6 +279,11 @@ void SendStream::send_heaps(std::span<const GroupHeap> group, GroupMode mode) {
 
 bool SendStream::try_send_heaps(std::span<const GroupHeap> group, GroupMode mode) {
     return submit_group(group, mode, {}, false);
+}
+
+bool SendStream::try_send_heaps(std::span<const GroupHeap> group, GroupMode mode,
+                                std::function<void(std::span<const SendResult>)> done) {
+    return submit_group(group, mode, std::move(done), false);
 }
 
 std::future<std::vector<SendResult>> SendStream::async_send_heaps(std::span<const GroupHeap> group,

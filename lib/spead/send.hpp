@@ -180,6 +180,8 @@ class SPEAD_API SendStream {
     void send(SendHeap& heap, const SendOptions& options = {});
     /// Does the same without waiting. Returns false when max_heaps are in flight.
     bool try_send(SendHeap& heap, const SendOptions& options = {});
+    /// Does the same with a function for the result, which is called as that of async_send().
+    bool try_send(SendHeap& heap, const SendOptions& options, std::function<void(const SendResult&)> done);
     /// Does as send(), and returns a future of the heap's result. Calls of this stream fulfil it: poll(),
     /// wait_for(), flush(), send(). When the stream ends before, the heap's status is `aborted`.
     std::future<SendResult> async_send(SendHeap& heap, const SendOptions& options = {});
@@ -193,6 +195,8 @@ class SPEAD_API SendStream {
     void send_heaps(std::span<const GroupHeap> group, GroupMode mode);
     /// Does the same without waiting. Returns false when there is no room for all.
     bool try_send_heaps(std::span<const GroupHeap> group, GroupMode mode);
+    bool try_send_heaps(std::span<const GroupHeap> group, GroupMode mode,
+                        std::function<void(std::span<const SendResult>)> done);
     /// Submits as send_heaps(). Returns a future of the heaps' results, in the order of the group, which is
     /// fulfilled as that of async_send() when the last of them is completed.
     std::future<std::vector<SendResult>> async_send_heaps(std::span<const GroupHeap> group, GroupMode mode);

@@ -242,7 +242,7 @@ void UserHeapSource::collect() {
 
 std::size_t UserHeapSource::dispatch() {
     std::size_t taken = 0;
-    if (std::exchange(armed_, false))
+    if (armed_.exchange(false))
         event_->clear();
     for (;;) {
         Flight over;
@@ -401,8 +401,14 @@ void UserHeapSource::keep_for_ever() noexcept {
 }
 
 int UserHeapSource::fd() noexcept {
-    const std::lock_guard lock(mutex_);
-    fd_used_ = true;
+    bool first = false;
+    {
+        const std::lock_guard lock(mutex_);
+        first = !std::exchange(fd_used_, true);
+    }
+    // A completion may come before the next dispatch().
+    if (first)
+        leave_armed();
     return event_->fd();
 }
 

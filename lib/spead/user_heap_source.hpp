@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -139,7 +140,7 @@ class UserHeapSource : public std::enable_shared_from_this<UserHeapSource> {
     std::deque<Flight*> completed_;
     std::optional<stats::SendCounters> last_;
     bool fd_used_ = false;
-    bool armed_ = false;
+    std::atomic<bool> armed_{false};
 };
 
 }  // namespace spead::door

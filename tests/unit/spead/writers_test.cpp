@@ -160,6 +160,7 @@ TEST(LocalSend, ReachesAStreamThroughItsQueues) {
     EXPECT_EQ(stream.substreams(), 2U);
     RecvConfig c;
     c.memory = 4 << 20;
+    c.stop_on_stop_item = true;
     RecvStream zero(c, Reader::queue(queues[0])), one(c, Reader::queue(queues[1]));
     stream.send(first);
     stream.send(second, {.substream = 1});

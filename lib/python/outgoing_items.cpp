@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <utility>
+
+#include "python/outgoing.hpp"
+
+namespace spead::python {
+
+namespace {
+
+/// Limits the idle heaps that a heap of Python's keeps.
+constexpr std::size_t kMostIdle = 4;
+
+}  // namespace
+
+OutgoingItems::OutgoingItems(unsigned address_bits) : address_bits_(address_bits) {
+    // Throws for a flavour that does not exist.
+    const SendHeap probe(address_bits);
+}
+
+void OutgoingItems::add_to(SendHeap& heap, const Item& item) {
+    const auto bytes =
+        item.bytes ? std::span<const std::byte>(item.bytes->span()) : std::span<const std::byte>();
+    switch (item.kind) {
+        case Kind::bytes:
+            heap.add(item.id, bytes);
+            break;
+        case Kind::small:
+            heap.add_small(item.id, bytes);
+            break;
+        case Kind::immediate:
+            heap.add_immediate(item.id, item.value);
+            break;
+        case Kind::descriptor:
+            heap.add_encoded_descriptor(bytes);
+            break;
+        case Kind::start:
+            heap.add_start();
+            break;
+        case Kind::stop:
+            heap.add_stop();
+            break;
+    }
+}
+
+void OutgoingItems::append(Item item) {
+    // Refuses what the flavour cannot say, before the heap has changed.
+    SendHeap probe(address_bits_);
+    add_to(probe, item);
+    bytes_ += item.bytes ? item.bytes->span().size() : 0;
+    items_.push_back(std::move(item));
+    version_++;
+    idle_.clear();
+}
+
+void OutgoingItems::add(std::uint64_t id, const py::handle& value, bool small) {
+    append({small ? Kind::small : Kind::bytes, id, 0, Bytes(value)});
+}
+
+void OutgoingItems::add_immediate(std::uint64_t id, std::uint64_t value) {
+    append({Kind::immediate, id, value, {}});
+}
+
+void OutgoingItems::add_descriptor(const py::handle& encoded) {
+    append({Kind::descriptor, 0, 0, Bytes(encoded)});
+}
+
+void OutgoingItems::add_start() {
+    append({Kind::start, 0, 0, {}});
+}
+
+void OutgoingItems::add_stop() {
+    append({Kind::stop, 0, 0, {}});
+}
+
+void OutgoingItems::repeat_pointers(bool yes) {
+    repeat_pointers_ = yes;
+    version_++;
+    idle_.clear();
+}
+
+SendHeap OutgoingItems::borrow() {
+    if (!idle_.empty()) {
+        SendHeap heap = std::move(idle_.back());
+        idle_.pop_back();
+        return heap;
+    }
+    SendHeap heap(address_bits_);
+    heap.may_be_empty(true);
+    heap.repeat_pointers(repeat_pointers_);
+    for (const Item& item : items_)
+        add_to(heap, item);
+    return heap;
+}
+
+void OutgoingItems::give_back(SendHeap&& heap, std::uint64_t version) {
+    if (version == version_ && idle_.size() < kMostIdle)
+        idle_.push_back(std::move(heap));
+}
+
+}  // namespace spead::python

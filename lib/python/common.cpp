@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <exception>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <pybind11/stl.h>
@@ -106,9 +105,8 @@ void define_descriptors(py::module_& m) {
 
 void define_queue(py::module_& m) {
     py::class_<InprocQueue, std::shared_ptr<InprocQueue>>(
-        m, "InprocQueue",
-        "Carries datagrams from threads of this process to a stream, without loss or limit.")
-        .def(py::init([] { return InprocQueue(std::numeric_limits<std::size_t>::max()); }))
+        m, "InprocQueue", "Carries datagrams from threads of this process to a stream, without loss.")
+        .def(py::init<>())
         .def(
             "add_packet",
             [](InprocQueue& queue, const py::buffer& packet) {
@@ -116,7 +114,7 @@ void define_queue(py::module_& m) {
                 const py::gil_scoped_release released;
                 queue.push(bytes.span());
             },
-            py::arg("packet"), "Copies a datagram into the queue.")
+            py::arg("packet"), "Copies a datagram into the queue. Waits for room.")
         .def("stop", &InprocQueue::stop, "Ends the queue. Streams end when they have taken what is in it.");
 }
 

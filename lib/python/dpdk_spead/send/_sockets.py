@@ -15,19 +15,19 @@ DEFAULT_BUFFER_SIZE = 512 * 1024
 def resolve(endpoints: Sequence[Tuple[str, int]], family: int = socket.AF_UNSPEC) -> Tuple[int, List[tuple]]:
     """Returns the address family of the endpoints, and their addresses. Raises ValueError and OSError."""
     addresses = []
-    for endpoint in endpoints:
-        host, port = endpoint
+    for host, port in endpoints:
         try:
-            found = socket.getaddrinfo(host or None, port, family, socket.SOCK_DGRAM)
+            found = socket.getaddrinfo(host or None, port, socket.AF_UNSPEC, socket.SOCK_DGRAM)
         except socket.gaierror as error:
             raise OSError(error.errno, f"endpoint {host}:{port}: {error.strerror}") from error
-        addresses.append(found[0])
         family = family or found[0][0]
-        if found[0][0] != family:
-            raise ValueError("endpoints mix IPv4 and IPv6; give a stream those of one of them")
+        suitable = [place[4] for place in found if place[0] == family]
+        if not suitable:
+            raise ValueError(f"endpoint {host}:{port} is not of the same IP version as the socket or the others")
+        addresses.append(suitable[0])
     if not addresses:
         raise ValueError("endpoints is empty; give at least one")
-    return addresses[0][0], [address[4] for address in addresses]
+    return family, addresses
 
 
 def sockaddr(family: int, address: tuple) -> bytes:

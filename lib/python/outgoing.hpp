@@ -81,6 +81,9 @@ struct Sending {
 
     std::vector<One> heaps;
     py::object tag;  ///< None: nobody asks for the result by it
+    /// Keeps it while it is in flight. Its completion moves that to the stream: no Python object ever goes
+    /// without the GIL.
+    std::shared_ptr<Sending> self{};
     // Written by the completion, before `over`.
     std::atomic<bool> over{false};
     std::uint64_t bytes = 0;

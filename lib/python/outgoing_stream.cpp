@@ -19,6 +19,7 @@ using namespace std::chrono_literals;
 
 /// Limits a wait without a look at signals.
 constexpr std::chrono::milliseconds kSlice{100};
+constexpr const char* kClosed = "the stream was closed; make a new one";
 
 /// Knows the streams that are to be closed at exit. Touched with the GIL alone; never destroyed.
 std::set<OutgoingStream*>& all_streams() {
@@ -53,7 +54,7 @@ void OutgoingStream::fail(int error, const std::string& text) {
 
 SendStream& OutgoingStream::stream() const {
     if (!stream_)
-        fail(EBADF, "the stream was closed; make a new one");
+        fail(EBADF, kClosed);
     return *stream_;
 }
 
@@ -80,7 +81,7 @@ std::shared_ptr<Sending> OutgoingStream::submit(const std::vector<OutgoingRefere
             o.rate = one.rate;
         sending->heaps.push_back({items->borrow(), items, items->version()});
     }
-    const auto over = [this, sending](std::span<const SendResult> results) {
+    const auto over = [this, sending = sending.get()](std::span<const SendResult> results) {
         for (const SendResult& r : results) {
             sending->bytes += r.bytes;
             if (r.status != SendStatus::sent && sending->status == SendStatus::sent) {
@@ -88,37 +89,39 @@ std::shared_ptr<Sending> OutgoingStream::submit(const std::vector<OutgoingRefere
                 sending->error = r.error;
             }
         }
-        sending->over = true;
         const std::lock_guard lock(done_mutex_);
-        done_.push_back(sending);
+        done_.push_back(std::move(sending->self));
+        sending->over = true;
     };
     bool has_room = false;
-    std::string refused;
-    {
+    int error = EAGAIN;
+    std::string refused = "max_heaps are in flight; wait for one of them, or raise max_heaps";
+    sending->self = sending;
+    try {
         const std::lock_guard lock(mutex_);
-        SendStream& to = stream();
-        try {
-            if (heaps.size() == 1) {
-                has_room = to.try_send(sending->heaps[0].heap, options[0],
-                                       [over](const SendResult& r) { over(std::span(&r, 1)); });
-            } else {
-                std::vector<GroupHeap> group;
-                for (std::size_t i = 0; i < heaps.size(); i++)
-                    group.push_back({sending->heaps[i].heap, options[i]});
-                has_room =
-                    to.try_send_heaps(group, round_robin ? GroupMode::round_robin : GroupMode::serial, over);
-            }
-        } catch (const Error& error) {
-            refused = error.what();
+        if (!stream_) {
+            error = EBADF;
+            refused = kClosed;
+        } else if (heaps.size() == 1) {
+            has_room = stream_->try_send(sending->heaps[0].heap, options[0],
+                                         [over](const SendResult& r) { over(std::span(&r, 1)); });
+        } else {
+            std::vector<GroupHeap> group;
+            for (std::size_t i = 0; i < heaps.size(); i++)
+                group.push_back({sending->heaps[i].heap, options[i]});
+            has_room = stream_->try_send_heaps(
+                group, round_robin ? GroupMode::round_robin : GroupMode::serial, over);
         }
+    } catch (const std::exception& e) {
+        error = EINVAL;
+        refused = e.what();
     }
     if (has_room)
         return sending;
+    sending->self.reset();
     for (Sending::One& one : sending->heaps)
         one.items->give_back(std::move(one.heap), one.version);
-    if (!refused.empty())
-        fail(EINVAL, refused);
-    fail(EAGAIN, "max_heaps are in flight; wait for one of them, or raise max_heaps");
+    fail(error, refused);
     return {};
 }
 

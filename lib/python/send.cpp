@@ -222,8 +222,7 @@ void define_stream(py::module_& m) {
             return py::make_tuple(reinterpret_cast<std::uintptr_t>(bytes.span().data()), bytes.span().size());
         },
         py::arg("memory"), "Returns the address and the length of an object's memory.");
-    m.def("close_senders", &OutgoingStream::close_all,
-          "Ends all senders. The interpreter calls it at its exit.");
+    m.def("close_senders", &OutgoingStream::close_all, "Ends all senders, at the exit of the interpreter.");
 }
 
 }  // namespace
@@ -232,7 +231,6 @@ void define_send(py::module_& m) {
     define_config(m);
     define_heap(m);
     define_stream(m);
-    py::module_::import("atexit").attr("register")(m.attr("close_senders"));
 }
 
 }  // namespace spead::python

@@ -3,7 +3,7 @@
 
 from typing import Any, Dict, List, Optional, Union
 
-from .. import _native
+from .. import _native, _session
 from .._native import HeapReference, OutgoingStream
 from . import _transports
 from ._config import GroupMode, size
@@ -91,8 +91,7 @@ class TcpStream(_transports.TcpTransport, SyncStream):
     __doc__ = _transports.TcpTransport.__doc__
 
 
-def open_stream(endpoints: Union[str, List[str]], interface: Optional[str], process: Any,
-                options: Dict[str, Any]) -> OutgoingStream:
+def open_stream(endpoints: Union[str, List[str]], interface: Optional[str], options: Dict[str, Any]) -> OutgoingStream:
     """Opens a stream on a port, or on kernel sockets when no interface is named."""
     config = _native.SendConfig()
     config.endpoints = [endpoints] if isinstance(endpoints, str) else list(endpoints)
@@ -101,25 +100,23 @@ def open_stream(endpoints: Union[str, List[str]], interface: Optional[str], proc
             raise TypeError(f"a stream has no option {name!r}")
         setattr(config, name, value)
     size("max_heaps", config.max_heaps, 1)
-    backend = "port" if interface is not None else "kernel"
     config.interface = _transports.default_interface() if interface is None else interface
-    if backend == "kernel" and not config.interface:
+    if not config.interface:
         return OutgoingStream.to_sockets(config)
-    process = _native.Process.shared() if process is None else process
+    process = _session.process()
     return OutgoingStream.to_port(config, process, [process])
 
 
 class Stream(SyncStream):
     """Sends to endpoints, as `["239.20.0.0+63:7148"]`: one substream for each address.
 
-    `interface`: the network interface of a port, by name, address or device; None: that of DPDK_SPEAD_INTERFACE, and
-    kernel sockets without one. `options`: rate, burst_size, burst_rate_ratio, ttl, dscp, dst_mac, udp_checksum,
+    `interface`: the network interface of a port, by name, address or device; None: that of DPDK_SPEAD_INTERFACE. "", or
+    None without that variable: kernel sockets. `options`: rate, burst_size, burst_rate_ratio, ttl, dscp, dst_mac, udp_checksum,
     max_packet_size, max_heaps, timeout, first_cnt, cnt_step, lcore, name. Raises Error and UsageError.
     """
 
-    def __init__(self, endpoints: Union[str, List[str]], interface: Optional[str] = None, *, process: Any = None,
-                 **options: Any) -> None:
-        self._stream = open_stream(endpoints, interface, process, options)
+    def __init__(self, endpoints: Union[str, List[str]], interface: Optional[str] = None, **options: Any) -> None:
+        self._stream = open_stream(endpoints, interface, options)
 
     def end(self) -> None:
         """Sends a heap with a stop item to every endpoint, and waits for it."""

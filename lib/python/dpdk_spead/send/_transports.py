@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Opens the transports of senders."""
 
+import atexit
 import ipaddress
 import logging
 import os
@@ -8,7 +9,7 @@ import re
 import socket as _socket
 from typing import Any, ClassVar, List, Sequence
 
-from .. import _native
+from .. import _native, _session
 from .._native import InprocQueue, OutgoingStream
 from ..pools import ThreadPool
 from . import _sockets
@@ -54,7 +55,7 @@ class UdpIbvTransport:
         native.interface = _port_interface(udp_ibv_config.interface_address)
         native.ttl = udp_ibv_config.ttl
         _check_regions(udp_ibv_config.memory_regions)
-        process = _native.Process.shared()
+        process = _session.process()
         kept = [process, *_register(process, udp_ibv_config.memory_regions)]
         self._stream = OutgoingStream.to_port(native, process, kept)
 
@@ -165,3 +166,7 @@ class NotTransported(NotImplementedError, OSError):
 def default_interface() -> str:
     """Returns the interface of streams that name none: DPDK_SPEAD_INTERFACE."""
     return os.environ.get("DPDK_SPEAD_INTERFACE", "")
+
+
+# Registered after the session's end, so it runs before: heaps on ports are still sent.
+atexit.register(_native.close_senders)

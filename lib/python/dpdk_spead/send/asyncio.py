@@ -165,9 +165,8 @@ class TcpStream(_transports.TcpTransport, AsyncStream):
 class Stream(AsyncStream):
     __doc__ = _streams.Stream.__doc__
 
-    def __init__(self, endpoints: Union[str, List[str]], interface: Optional[str] = None, *, process: Any = None,
-                 **options: Any) -> None:
-        self._stream = _streams.open_stream(endpoints, interface, process, options)
+    def __init__(self, endpoints: Union[str, List[str]], interface: Optional[str] = None, **options: Any) -> None:
+        self._stream = _streams.open_stream(endpoints, interface, options)
 
     def stop(self) -> None:
         """Gives up unsent heaps."""

@@ -8,7 +8,7 @@ namespace spead::python {
 namespace {
 
 /// Limits the idle heaps that a heap of Python's keeps.
-constexpr std::size_t kMostIdle = 4;
+constexpr std::size_t kMostIdle = 256;
 
 }  // namespace
 

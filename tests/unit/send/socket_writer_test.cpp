@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "send/socket_writer.hpp"
+
+#include <array>
+#include <cerrno>
+#include <deque>
+#include <poll.h>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "tests/support/udp_sender.hpp"
+
+namespace spead::send {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Holds a socket of loopback with room for all that a test sends.
+struct Place {
+    Place() : fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_in address = recv::test::to_sockaddr({{recv::test::kLoopback}, 0, {}});
+        socklen_t length = sizeof address;
+        EXPECT_EQ(::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), length), 0);
+        EXPECT_EQ(::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &length), 0);
+        endpoint = {{recv::test::kLoopback}, ntohs(address.sin_port), {}};
+    }
+    std::vector<std::string> take(std::size_t n) const {
+        std::vector<std::string> all;
+        pollfd p{fd.get(), POLLIN, 0};
+        while (all.size() < n && ::poll(&p, 1, 20'000) == 1) {
+            std::string packet(65536, 0);
+            packet.resize(static_cast<std::size_t>(::recv(fd.get(), packet.data(), packet.size(), 0)));
+            all.push_back(std::move(packet));
+        }
+        return all;
+    }
+
+    FileDescriptor fd;
+    Endpoint endpoint;
+};
+
+/// Makes bursts of packets in two parts.
+struct Burst {
+    void add(std::size_t bytes, std::uint32_t substream = 0) {
+        texts.emplace_back(bytes, static_cast<char>('a' + texts.size() % 26));
+        substreams.push_back(substream);
+    }
+    std::span<const Datagram> datagrams() {
+        for (std::string& text : texts) {
+            parts.push_back({text.data(), 8});
+            parts.push_back({text.data() + 8, text.size() - 8});
+        }
+        for (std::size_t i = 0; i < texts.size(); i++)
+            all.push_back({&parts[2 * i], 2, static_cast<std::uint32_t>(texts[i].size()), substreams[i]});
+        return all;
+    }
+    std::vector<std::string> of(std::uint32_t substream) const {
+        std::vector<std::string> some;
+        for (std::size_t i = 0; i < texts.size(); i++)
+            if (substreams[i] == substream)
+                some.push_back(texts[i]);
+        return some;
+    }
+
+    std::deque<std::string> texts;
+    std::vector<std::uint32_t> substreams;
+    std::vector<iovec> parts;
+    std::vector<Datagram> all;
+};
+
+TEST(SocketWriter, KeepsPacketsApartJoinedOrNot) {
+    for (const bool segmentation : {true, false}) {
+        const Place zero, one;
+        SocketWriter writer({zero.endpoint, one.endpoint}, {"lo", 1, 0, "x"});
+        writer.set_segmentation(segmentation);
+        Burst burst;
+        for (const std::size_t bytes : {100, 100, 100, 60, 100, 200, 200, 9})
+            burst.add(bytes);
+        for (int i = 0; i < 50; i++)
+            burst.add(1400, static_cast<std::uint32_t>(i < 5));
+        const PacketWriter::Written written = writer.write(burst.datagrams());
+        EXPECT_EQ(written.packets, 58U);
+        EXPECT_EQ(written.error, 0);
+        EXPECT_FALSE(written.no_room);
+        EXPECT_EQ(zero.take(burst.of(0).size()), burst.of(0));
+        EXPECT_EQ(one.take(burst.of(1).size()), burst.of(1));
+    }
+}
+
+TEST(SocketWriter, SendsPacketsThatTheKernelCannotCut) {
+    // Above the MTU of loopback's segments: each packet is fragmented by itself.
+    const Place place;
+    SocketWriter writer({place.endpoint}, {"", 1, 0, "x"});
+    Burst burst;
+    burst.add(32'000);
+    burst.add(32'000);
+    EXPECT_EQ(writer.write(burst.datagrams()).packets, 2U);
+    EXPECT_EQ(place.take(2), burst.of(0));
+}
+
+TEST(SocketWriter, TellsThatThereIsNoRoom) {
+    // A full buffer: loopback gives it back only when the receiver's socket has taken or dropped the packet,
+    // so a closed pipe is used.
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+    const FileDescriptor other(ends[1]);
+    SocketAddress nowhere;
+    nowhere.address.ss_family = AF_UNIX;
+    SocketWriter writer(FileDescriptor(ends[0]), {nowhere}, "x");
+    writer.set_segmentation(false);
+    std::size_t sent = 0;
+    PacketWriter::Written written;
+    for (int i = 0; i < 1000 && !written.no_room && written.error == 0; i++) {
+        Burst burst;
+        for (int k = 0; k < 50; k++)
+            burst.add(1400);
+        written = writer.write(burst.datagrams());
+        sent += written.packets;
+    }
+    EXPECT_TRUE(written.no_room) << written.error;
+    EXPECT_GT(sent, 0U);
+    const auto begin = std::chrono::steady_clock::now();
+    writer.wait(-1, 1ms);
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, 1ms);
+}
+
+TEST(SocketWriter, RefusesWhatIsNoSocket) {
+    const Place place;
+    EXPECT_THROW(SocketWriter(FileDescriptor(), {socket_address(place.endpoint)}, "x"), Error);
+    EXPECT_THROW(SocketWriter(FileDescriptor(::socket(AF_INET, SOCK_STREAM, 0)),
+                              {socket_address(place.endpoint)}, "x"),
+                 Error);
+    EXPECT_THROW(SocketWriter(FileDescriptor(::socket(AF_INET6, SOCK_DGRAM, 0)),
+                              {socket_address(place.endpoint)}, "x"),
+                 Error);
+    EXPECT_THROW(SocketWriter({place.endpoint}, {"no-such-interface", 1, 0, "x"}), Error);
+    SocketWriter writer({place.endpoint}, {"127.0.0.1", 1, 0, "x"});
+    writer.set_ttl(5);
+    Burst burst;
+    burst.add(70'000);
+    EXPECT_EQ(writer.write(burst.datagrams()).error, EMSGSIZE);
+}
+
+}  // namespace
+}  // namespace spead::send

@@ -99,6 +99,33 @@ TEST_F(SendTest, WaitsWhileAsManyAsAllowedAreInFlight) {
     EXPECT_EQ(stream.stats().heaps, 3U);
 }
 
+TEST_F(SendTest, CountsChangeWhileItSends) {
+    SendStream stream(process, to_nowhere(0));
+    std::vector<std::byte> payload(5000);
+    SendHeap heap;
+    heap.add(0x1000, std::span(payload));
+    std::uint64_t bytes = 0;
+    for (const auto& packet : heap.packets(1, 1472))
+        bytes += packet.size();
+    std::vector<std::uint64_t> counts;
+    const auto send = [&] {
+        std::future<SendResult> result = stream.async_send(heap);
+        stream.wait_for(heap);
+        const SendResult r = result.get();
+        EXPECT_EQ(r.bytes, bytes);
+        EXPECT_EQ(r.error, 0);
+        counts.push_back(r.cnt);
+    };
+    send();
+    stream.set_cnt_sequence(100, 5);
+    send();
+    send();
+    EXPECT_EQ(counts, (std::vector<std::uint64_t>{1, 100, 105}));
+    EXPECT_TRUE(stream.try_send(heap, {}, [&counts](const SendResult& r) { counts.push_back(r.cnt); }));
+    stream.flush();
+    EXPECT_EQ(counts.back(), 110U);
+}
+
 TEST_F(SendTest, CompletionsComeAsFuturesAndToFunctions) {
     SendStream stream(process, to_nowhere(0, 8));
     const std::vector<std::byte> payload(5000);

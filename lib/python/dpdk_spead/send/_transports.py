@@ -55,7 +55,7 @@ class UdpIbvTransport:
         native.interface = _port_interface(udp_ibv_config.interface_address)
         native.ttl = udp_ibv_config.ttl
         _check_regions(udp_ibv_config.memory_regions)
-        process = _session.process()
+        process = shared_process()
         kept = [process, *_register(process, udp_ibv_config.memory_regions)]
         self._stream = OutgoingStream.to_port(native, process, kept)
 
@@ -161,6 +161,12 @@ class TcpTransport:
 
 class NotTransported(NotImplementedError, OSError):
     """Says that a transport does not exist here, and what to use."""
+
+
+def shared_process() -> "_native.Process":
+    """Returns the session that runs; starts one if there is none. Raises Error, in a child of fork, too."""
+    _session._need_own_process()
+    return _native.Process.shared()
 
 
 def default_interface() -> str:

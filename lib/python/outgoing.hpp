@@ -61,6 +61,7 @@ class OutgoingItems {
     };
 
     void append(Item item);
+    void renew(SendHeap&& heap);
     static void add_to(SendHeap& heap, const Item& item);
 
     const unsigned address_bits_;

@@ -43,13 +43,23 @@ void OutgoingItems::add_to(SendHeap& heap, const Item& item) {
 }
 
 void OutgoingItems::append(Item item) {
-    // Refuses what the flavour cannot say, before the heap has changed.
-    SendHeap probe(address_bits_);
-    add_to(probe, item);
+    SendHeap heap = borrow();
+    try {
+        add_to(heap, item);
+    } catch (...) {
+        give_back(std::move(heap), version_);
+        throw;
+    }
     bytes_ += item.bytes ? item.bytes->span().size() : 0;
     items_.push_back(std::move(item));
+    renew(std::move(heap));
+}
+
+/// Makes this the only idle heap: others do not have the last change.
+void OutgoingItems::renew(SendHeap&& heap) {
     version_++;
     idle_.clear();
+    idle_.push_back(std::move(heap));
 }
 
 void OutgoingItems::add(std::uint64_t id, const py::handle& value, bool small) {
@@ -73,9 +83,10 @@ void OutgoingItems::add_stop() {
 }
 
 void OutgoingItems::repeat_pointers(bool yes) {
+    SendHeap heap = borrow();
+    heap.repeat_pointers(yes);
     repeat_pointers_ = yes;
-    version_++;
-    idle_.clear();
+    renew(std::move(heap));
 }
 
 SendHeap OutgoingItems::borrow() {

@@ -134,7 +134,7 @@ py::list packets_of(OutgoingItems& items, std::uint64_t cnt, std::size_t max_pac
 
 void define_heap(py::module_& m) {
     py::class_<OutgoingItems, std::shared_ptr<OutgoingItems>>(
-        m, "OutgoingItems", py::dynamic_attr(),
+        m, "OutgoingItems",
         "Holds the items of a heap to send, and pins their memory while it lives or is being sent.")
         .def(py::init<unsigned>(), py::arg("address_bits"))
         .def("_add", &OutgoingItems::add, py::arg("id"), py::arg("value"), py::arg("small"))
@@ -147,8 +147,7 @@ void define_heap(py::module_& m) {
         .def("__len__", &OutgoingItems::size)
         .def("__bool__", [](const OutgoingItems&) { return true; })
         .def("_packets", &packets_of, py::arg("cnt"), py::arg("max_packet_size"));
-    py::class_<OutgoingReference>(m, "HeapReference", py::dynamic_attr(),
-                                  "Names a heap of a group, and how it is sent.")
+    py::class_<OutgoingReference>(m, "HeapReference", "Names a heap of a group, and how it is sent.")
         .def(py::init([](const py::object& heap, std::int64_t cnt, std::size_t substream_index, double rate) {
                  if (!py::isinstance<OutgoingItems>(heap))
                      throw py::type_error("a heap reference needs a Heap of dpdk_spead.send");

@@ -134,7 +134,10 @@ Step LocalSender::step(std::uint64_t& now) noexcept {
 }
 
 send::DatagramSender::Counters LocalSender::counts() const noexcept {
-    const BurstMutex::Lock lock = turn_.ask(kPatience);
+    // A burst waits for nothing, so there is a turn.
+    BurstMutex::Lock lock = turn_.ask(kPatience);
+    while (!lock)
+        lock = turn_.ask(kPatience);
     return sender_.counters();
 }
 
@@ -143,6 +146,9 @@ void LocalSender::set_rate(double bytes_per_second) {
         throw_usage(where_, "`rate` is {}; give 0 (unlimited) or bytes per second", bytes_per_second);
     {
         const BurstMutex::Lock lock = turn_.ask(kPatience);
+        if (!lock)
+            throw_error(where_, "its thread got no time for {} s; the rate stays as it is",
+                        std::chrono::duration_cast<std::chrono::seconds>(kPatience).count());
         send::Pacing pacing = sender_.pacing();
         pacing.rate = bytes_per_second;
         sender_.set_pacing(pacing);

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "recv/datagram_queue.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
+#include <sys/eventfd.h>
+
+#include "base/error.hpp"
 
 namespace spead::recv {
 
@@ -19,6 +25,7 @@ DatagramQueue::Pushed DatagramQueue::push(std::span<const std::uint8_t> payload,
     if (queue_.size() >= most_)
         return Pushed::full;
     queue_.push_back(std::move(copy));
+    tell_all();
     lock.unlock();
     has_some_.notify_one();
     return Pushed::yes;
@@ -28,6 +35,7 @@ void DatagramQueue::stop() noexcept {
     {
         const std::lock_guard lock(mutex_);
         stopped_ = true;
+        tell_all();
     }
     has_room_.notify_all();
     has_some_.notify_all();
@@ -73,8 +81,58 @@ void DatagramQueue::wake_taker() noexcept {
     {
         const std::lock_guard lock(mutex_);
         woken_ = true;
+        tell_all();
     }
     has_some_.notify_all();
+}
+
+bool DatagramQueue::tell(int event_fd) {
+    const std::lock_guard lock(mutex_);
+    if (stopped_ || !queue_.empty())
+        return false;
+    if (std::find(told_.begin(), told_.end(), event_fd) == told_.end())
+        told_.push_back(event_fd);
+    return true;
+}
+
+void DatagramQueue::tell_no_more(int event_fd) noexcept {
+    const std::lock_guard lock(mutex_);
+    std::erase(told_, event_fd);
+}
+
+/// Writes to the descriptors that wait. Guarded.
+void DatagramQueue::tell_all() noexcept {
+    for (const int fd : told_)
+        ::eventfd_write(fd, 1);
+    told_.clear();
+}
+
+QueueReader::~QueueReader() {
+    if (event_)
+        queue_->tell_no_more(event_.get());
+}
+
+int QueueReader::fd() {
+    if (!event_)
+        event_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!event_)
+        throw_error("queue",
+                    "cannot make an event descriptor: {}; raise the limit of descriptors (ulimit -n)",
+                    std::strerror(errno));
+    return event_.get();
+}
+
+bool QueueReader::arm() noexcept {
+    if (!event_)
+        return true;
+    eventfd_t count = 0;
+    ::eventfd_read(event_.get(), &count);
+    try {
+        return queue_->tell(event_.get());
+    } catch (const std::exception&) {
+        // There is no memory to wait with; so it looks again.
+        return false;
+    }
 }
 
 void QueueReader::give_up() noexcept {

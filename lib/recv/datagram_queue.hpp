@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "base/file_descriptor.hpp"
 #include "recv/packet_reader.hpp"
 
 namespace spead::recv {
@@ -39,14 +40,22 @@ class DatagramQueue {
     void wait(std::chrono::milliseconds patience);
     /// Ends the present wait(), or the next one.
     void wake_taker() noexcept;
+    /// Writes to the event descriptor once, when there is something to take or wake_taker() is called.
+    /// Returns false if there is something now, or the end.
+    bool tell(int event_fd);
+    /// Forgets the descriptor.
+    void tell_no_more(int event_fd) noexcept;
 
   private:
+    void tell_all() noexcept;
+
     const std::size_t most_;
     mutable std::mutex mutex_;
     std::condition_variable has_room_;
     std::condition_variable has_some_;
     // Guarded.
     std::deque<std::vector<std::uint8_t>> queue_;
+    std::vector<int> told_;  ///< event descriptors that wait
     bool stopped_ = false;
     bool woken_ = false;
 };
@@ -56,10 +65,13 @@ class QueueReader final : public PacketReader {
   public:
     QueueReader(std::shared_ptr<DatagramQueue> queue, const PacketWay& way)
         : queue_(std::move(queue)), way_(way) {}
+    ~QueueReader() override;
 
     Fed feed(DatagramLane& lane, std::uint64_t now) override;
     void wait(std::chrono::milliseconds patience) override { queue_->wait(patience); }
     void wake() noexcept override { queue_->wake_taker(); }
+    int fd() override;
+    bool arm() noexcept override;
     bool lossless() const noexcept override { return true; }
     void give_up() noexcept override;
 
@@ -68,6 +80,7 @@ class QueueReader final : public PacketReader {
     PacketWay way_;
     DatagramQueue::Batch batch_;  ///< taken, and from first_ on not fed
     std::size_t first_ = 0;
+    FileDescriptor event_;  ///< made when it is first asked for
 };
 
 }  // namespace spead::recv

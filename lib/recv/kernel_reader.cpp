@@ -51,6 +51,13 @@ std::size_t segment_of(msghdr& header, std::size_t length) {
     return length;
 }
 
+/// Returns what tells IPv6 senders apart where senders have IPv4 addresses: the exclusive or of the words.
+Ipv4 short_of(const in6_addr& address) {
+    std::array<std::uint32_t, 4> words;
+    std::memcpy(words.data(), &address, sizeof words);
+    return {byte_swap(words[0] ^ words[1] ^ words[2] ^ words[3])};
+}
+
 /// Returns the endpoints by their address and port.
 std::map<Endpoint, std::vector<Endpoint>> places_of(const std::vector<Endpoint>& endpoints) {
     std::map<Endpoint, std::vector<Endpoint>> places;
@@ -79,11 +86,15 @@ struct KernelReader::Messages {
     /// Makes the headers ready again, after the kernel has written into them.
     void renew() {
         for (mmsghdr& h : headers) {
-            h.msg_hdr.msg_namelen = sizeof(sockaddr_in);
+            h.msg_hdr.msg_namelen = sizeof(Name);
             h.msg_hdr.msg_controllen = sizeof(Control);
         }
     }
 
+    union Name {
+        sockaddr_in v4;
+        sockaddr_in6 v6;
+    };
     struct alignas(cmsghdr) Control {
         std::uint8_t bytes[CMSG_SPACE(sizeof(int))];
     };
@@ -92,21 +103,46 @@ struct KernelReader::Messages {
     std::vector<std::uint8_t> bytes;
     std::array<mmsghdr, kMessages> headers;
     std::array<iovec, kMessages> parts;
-    std::array<sockaddr_in, kMessages> names;
+    std::array<Name, kMessages> names;
     std::array<Control, kMessages> controls;
 };
 
-KernelReader::KernelReader(const std::vector<Endpoint>& endpoints, const KernelSocket::Options& options,
-                           std::uint32_t max_packet_size)
+KernelReader::KernelReader(const KernelSocket::Options& options, std::uint32_t max_packet_size)
     : options_(options),
+      longest_(max_packet_size + std::size_t{1}),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!epoll_ || !wake_)
         throw_error(options_.where,
                     "cannot make an event descriptor: {}; raise the limit of descriptors (ulimit -n)",
                     std::strerror(errno));
+}
+
+KernelReader::KernelReader(const std::vector<Endpoint>& endpoints, const KernelSocket::Options& options,
+                           std::uint32_t max_packet_size)
+    : KernelReader(options, max_packet_size) {
     for (const auto& [place, its] : places_of(endpoints))
         open(its);
+    prepare();
+    if (buffer_size_ < options_.buffer_size)
+        log_warning(LogType::recv,
+                    "{}: the kernel grants receive buffers of {} bytes, and {} were wanted; raise "
+                    "net.core.rmem_max",
+                    options_.where, buffer_size_, options_.buffer_size);
+}
+
+KernelReader::KernelReader(FileDescriptor socket, const Endpoint& place, const KernelSocket::Options& options,
+                           std::uint32_t max_packet_size)
+    : KernelReader(options, max_packet_size) {
+    is_users_ = true;
+    add_socket(KernelSocket(std::move(socket), place, options));
+    prepare();
+    // What the socket has dropped before is nobody's.
+    sockets_.front()->dropped = sockets_.front()->socket.dropped().value_or(0);
+}
+
+/// Prepares for the sockets that are open.
+void KernelReader::prepare() {
     bool gro = false;
     buffer_size_ = SIZE_MAX;
     for (const auto& one : sockets_) {
@@ -114,12 +150,7 @@ KernelReader::KernelReader(const std::vector<Endpoint>& endpoints, const KernelS
         buffer_size_ = std::min(buffer_size_, one->socket.buffer_size());
     }
     watch(epoll_.get(), wake_.get(), kWake, options_.where);
-    if (buffer_size_ < options_.buffer_size)
-        log_warning(LogType::recv,
-                    "{}: the kernel grants receive buffers of {} bytes, and {} were wanted; raise "
-                    "net.core.rmem_max",
-                    options_.where, buffer_size_, options_.buffer_size);
-    messages_ = std::make_unique<Messages>(gro ? kLongestMessage : max_packet_size + std::size_t{1});
+    messages_ = std::make_unique<Messages>(gro ? kLongestMessage : longest_);
     datagrams_.reserve(kEvents * kMessages);
 }
 
@@ -127,7 +158,11 @@ KernelReader::~KernelReader() = default;
 
 /// Opens a socket for endpoints of one address and port. Returns its number.
 std::size_t KernelReader::open(const std::vector<Endpoint>& endpoints) {
-    auto fresh = std::make_unique<Open>(Open{KernelSocket(endpoints, options_)});
+    return add_socket(KernelSocket(endpoints, options_));
+}
+
+std::size_t KernelReader::add_socket(KernelSocket socket) {
+    auto fresh = std::make_unique<Open>(Open{std::move(socket)});
     const std::lock_guard lock(mutex_);
     const auto free = std::find(sockets_.begin(), sockets_.end(), nullptr);
     const auto number = static_cast<std::size_t>(free - sockets_.begin());
@@ -159,6 +194,8 @@ void KernelReader::change_back(KernelSocket& socket, const std::vector<Endpoint>
 }
 
 void KernelReader::receive(const std::vector<Endpoint>& endpoints) {
+    if (is_users_)
+        return;
     std::map<Endpoint, std::vector<Endpoint>> fresh = places_of(endpoints);
     std::vector<std::size_t> opened;
     std::vector<std::size_t> kept;
@@ -235,18 +272,21 @@ void KernelReader::add(const KernelSocket& socket, std::size_t message) {
     PacketWay way;
     way.destination = socket.place().address;
     way.destination_port = socket.place().port;
-    if (m.msg_hdr.msg_namelen >= sizeof(sockaddr_in)) {
-        const sockaddr_in& from = messages_->names[message];
-        way.source = {byte_swap(from.sin_addr.s_addr)};
-        way.source_port = byte_swap(from.sin_port);
+    const Messages::Name& from = messages_->names[message];
+    if (m.msg_hdr.msg_namelen >= sizeof from.v6 && from.v6.sin6_family == AF_INET6) {
+        way.source = short_of(from.v6.sin6_addr);
+        way.source_port = byte_swap(from.v6.sin6_port);
+    } else if (m.msg_hdr.msg_namelen >= sizeof from.v4) {
+        way.source = {byte_swap(from.v4.sin_addr.s_addr)};
+        way.source_port = byte_swap(from.v4.sin_port);
     }
     const std::size_t length = m.msg_len;
     const std::size_t segment = segment_of(m.msg_hdr, length);
     const std::span<const std::uint8_t> all(messages_->payload(message), length);
     // The header of a later datagram would overwrite the end of the one before.
-    datagrams_.push_back({way, all.first(segment), true});
+    datagrams_.push_back({way, all.first(std::min(segment, longest_)), true});
     for (std::size_t at = segment; at < length; at += segment)
-        datagrams_.push_back({way, all.subspan(at, std::min(segment, length - at)), false});
+        datagrams_.push_back({way, all.subspan(at, std::min({segment, length - at, longest_})), false});
 }
 
 void KernelReader::give_up() noexcept {

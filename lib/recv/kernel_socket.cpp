@@ -123,6 +123,17 @@ KernelSocket::KernelSocket(const std::vector<Endpoint>& endpoints, const Options
     change(endpoints, options);
 }
 
+KernelSocket::KernelSocket(FileDescriptor socket, const Endpoint& place, const Options& options)
+    : place_(place), fd_(std::move(socket)) {
+    place_.source = {};
+    int type = 0;
+    socklen_t length = sizeof type;
+    if (::getsockopt(fd_.get(), SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type != SOCK_DGRAM)
+        throw_error(options.where, "its descriptor is no UDP socket; give one that is bound");
+    gro_ = options.gro && is_set(fd_.get(), SOL_UDP, UDP_GRO, 1);
+    note_buffer();
+}
+
 void KernelSocket::bind_to(const Options& options) {
     // Several programs may receive a group. An address belongs to one.
     if (place_.address.is_multicast() && (!is_set(fd_.get(), SOL_SOCKET, SO_REUSEADDR, 1) ||
@@ -148,6 +159,10 @@ void KernelSocket::set_buffer(const Options& options) {
         if (!options.privileged || !is_set(fd_.get(), SOL_SOCKET, SO_RCVBUFFORCE, wanted))
             is_set(fd_.get(), SOL_SOCKET, SO_RCVBUF, wanted);
     }
+    note_buffer();
+}
+
+void KernelSocket::note_buffer() noexcept {
     int granted = 0;
     socklen_t length = sizeof granted;
     if (::getsockopt(fd_.get(), SOL_SOCKET, SO_RCVBUF, &granted, &length) == 0)

@@ -30,6 +30,9 @@ class KernelSocket {
     /// Binds the socket to the address and port of `endpoints`, which all have the same ones, and joins the
     /// group: of each source that they name, or of all. Throws Error.
     KernelSocket(const std::vector<Endpoint>& endpoints, const Options& options);
+    /// Takes a bound UDP socket of the user's as it is, IPv4 or IPv6. `place`: said of its packets. Throws
+    /// Error.
+    KernelSocket(FileDescriptor socket, const Endpoint& place, const Options& options);
     /// Leaves its groups. A child of fork(2) may keep the socket, and with it what was joined.
     ~KernelSocket();
     KernelSocket(KernelSocket&&) noexcept = default;
@@ -52,6 +55,7 @@ class KernelSocket {
     std::optional<std::uint32_t> dropped() const noexcept;
 
   private:
+    void note_buffer() noexcept;
     void bind_to(const Options& options);
     void set_buffer(const Options& options);
     /// Describes what is joined, by the kernel's number of the interface: its name may be another's by now.

@@ -33,6 +33,11 @@ class PacketReader {
     virtual void wait(std::chrono::milliseconds patience) = 0;
     /// Ends the present wait(), and all later ones at once.
     virtual void wake() noexcept = 0;
+    /// Returns a descriptor, for waits of others. It becomes readable when there may be packets after arm()
+    /// has returned true. -1: there always are packets until the end. Throws Error.
+    virtual int fd() { return -1; }
+    /// Returns whether there are none at present.
+    virtual bool arm() noexcept { return true; }
     /// Returns whether packets that the lane does not take at once wait without loss.
     virtual bool lossless() const noexcept = 0;
     /// Returns the number of packets that were lost before the lane.

@@ -273,6 +273,8 @@ class SPEAD_API ChunkStream {
     /// Receives no more, and hands the open chunks over. Does nothing when the session has ended. Without a
     /// session, a callback that does not return within 2 s is logged; the stream ends when it has returned.
     void stop() noexcept;
+    /// Receives from one more source, as RecvStream::add_reader does.
+    void add_reader(const Reader& reader);
     /// Returns the counts, from the lcores. After the end of the session: its last counts. Without a session:
     /// earlier ones, if a callback does not return within 2 s.
     ChunkStats stats() const;

@@ -164,7 +164,8 @@ ChunkStream::State::State(const RecvConfig& config, const Reader& reader, const 
     : kept(std::move(ring)),
       shared(std::move(of_group)),
       totals(shared ? shared->totals : std::make_shared<runtime::UserChunks::Totals>()),
-      callback_stats(placing.stats) {
+      callback_stats(placing.stats),
+      has_destinations(reader.source().needs_endpoints) {
     const RecvConfig whole = door::complete_local(config, reader);
     door::about(door::where_of("receive", whole.name),
                 [&] { kept->chunks->check(placing.shape, chunks.window, chunks.back_fill); });
@@ -257,6 +258,13 @@ void ChunkStream::stop() noexcept {
         log_error(LogType::runtime, "{}: it could not be stopped, and receives on: {}", state_->where(),
                   reason_of_current());
     }
+}
+
+void ChunkStream::add_reader(const Reader& reader) {
+    const State& s = State::of(state_);
+    if (!s.local)
+        throw_usage(s.where(), "it receives from a port; readers are for streams without one");
+    s.local->add_reader(door::one_more(reader, s.where(), s.has_destinations));
 }
 
 std::vector<std::uint64_t> ChunkStream::callback_stats() const {

@@ -86,6 +86,7 @@ struct ChunkStream::State {
     /// Counts its parts that have not ended.
     std::shared_ptr<std::atomic<int>> open = std::make_shared<std::atomic<int>>(0);
     std::shared_ptr<door::PlaceStats> callback_stats;  ///< null: there are none
+    const bool has_destinations = true;                ///< packets of its source have some
     std::string name;
     std::mutex mutex;
     ChunkStats last;                             ///< guarded

@@ -68,7 +68,7 @@ bool LocalReceiver::prepare_run() {
     if (next_)
         return true;
     retire();
-    next_ = std::make_unique<LocalRun>(plan_, parts_, end_.get());
+    next_ = std::make_unique<LocalRun>(plan_, parts_, more_readers_, end_.get());
     return true;
 }
 
@@ -140,6 +140,18 @@ void LocalReceiver::stop() noexcept {
     if (run_ && !run_->end())
         log_warning(LogType::recv, "receive {}: it has not ended: {}; it ends as soon as that has",
                     plan_.name, LocalRun::silence());
+}
+
+void LocalReceiver::add_reader(MakeReader make) {
+    const std::lock_guard lock(mutex_);
+    more_readers_.push_back(std::move(make));
+    try {
+        if (LocalRun* const run = next_ ? next_.get() : run_.get(); run != nullptr && run->receives())
+            run->add(more_readers_.back()(plan_));
+    } catch (...) {
+        more_readers_.pop_back();
+        throw;
+    }
 }
 
 void LocalReceiver::change_endpoints(const std::function<void(runtime::ReceivePlan&)>& edit) {

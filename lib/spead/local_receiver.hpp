@@ -23,9 +23,10 @@ class LocalRun;
 /// reader. Any thread may call anything.
 class LocalReceiver {
   public:
+    /// Makes a source of packets, at each start; null: none. Throws Error.
+    using MakeReader = std::function<std::unique_ptr<recv::PacketReader>(const runtime::ReceivePlan&)>;
     struct Parts {
-        /// Makes the source of the packets, at each start. Throws Error.
-        std::function<std::unique_ptr<recv::PacketReader>(const runtime::ReceivePlan&)> make_reader{};
+        MakeReader make_reader{};
         /// Makes the filter, at each start; empty, or a result of null: none.
         std::function<std::unique_ptr<recv::PacketFilter>()> make_filter{};
         /// Gets the heaps; null: the stream fills chunks.
@@ -62,6 +63,9 @@ class LocalReceiver {
     /// does not return within LocalRun::kPatience, that is logged, and the end comes when it has.
     void stop() noexcept;
 
+    /// Receives from one more source, now and from each start. If one of a stream's sources ends, the stream
+    /// ends. Throws Error, and has changed nothing.
+    void add_reader(MakeReader make);
     /// Receives other endpoints from now on. Live heaps go on. Throws Error and UsageError, and has changed
     /// nothing.
     void change_endpoints(const std::function<void(runtime::ReceivePlan&)>& edit);
@@ -91,6 +95,7 @@ class LocalReceiver {
     mutable std::mutex mutex_;
     // Guarded.
     runtime::ReceivePlan plan_;
+    std::vector<MakeReader> more_readers_;                   ///< besides that of parts_
     std::unique_ptr<LocalRun> run_;                          ///< the last one; null: never started
     std::unique_ptr<LocalRun> next_;                         ///< prepared
     mutable std::vector<std::unique_ptr<LocalRun>> ending_;  ///< runs before, which hand heaps over

@@ -56,6 +56,18 @@ runtime::StreamChunks* make_chunks(const runtime::ReceivePlan& plan, const Local
     return new runtime::StreamChunks(plan, parts.chunks, std::make_shared<runtime::NullChunkSink>());
 }
 
+/// Opens all sources of a stream.
+std::unique_ptr<recv::SeveralReaders> open_readers(const runtime::ReceivePlan& plan,
+                                                   const LocalReceiver::Parts& parts,
+                                                   const std::vector<LocalReceiver::MakeReader>& more) {
+    auto all = std::make_unique<recv::SeveralReaders>("receive " + plan.name);
+    if (std::unique_ptr<recv::PacketReader> first = parts.make_reader(plan))
+        all->add(std::move(first));
+    for (const LocalReceiver::MakeReader& make : more)
+        all->add(make(plan));
+    return all;
+}
+
 }  // namespace
 
 std::shared_ptr<runtime::UserQueues::Queue> LocalEnd::begin(std::shared_ptr<heap::HeapQueue> queue) {
@@ -81,11 +93,12 @@ void LocalRun::EndChunks::operator()(runtime::StreamChunks* chunks) const noexce
     delete chunks;
 }
 
-LocalRun::LocalRun(const runtime::ReceivePlan& plan, const LocalReceiver::Parts& parts, LocalEnd* end)
+LocalRun::LocalRun(const runtime::ReceivePlan& plan, const LocalReceiver::Parts& parts,
+                   const std::vector<LocalReceiver::MakeReader>& more, LocalEnd* end)
     : name_(plan.name),
       busy_(plan.poll == runtime::PollMode::busy),
       end_(end),
-      reader_(parts.make_reader(plan)),
+      reader_(open_readers(plan, parts, more)),
       chunks_(make_chunks(plan, parts), EndChunks{parts.of_group}),
       look_after_(static_cast<std::uint64_t>(kHousekeeping * ticks_per_second())) {
     const recv::LaneConfig config = runtime::lane_config(plan, plan.endpoints, reader_->lossless());
@@ -149,6 +162,14 @@ bool LocalRun::end() noexcept {
             reader_->wake();
     }
     return !thread_.joinable() || wait_for(has_fed_, kPatience);
+}
+
+void LocalRun::add(std::unique_ptr<recv::PacketReader> reader) {
+    const BurstMutex::Lock lock = turn_.ask(kPatience);
+    if (!lock)
+        throw_error("receive " + name_, "{}; the reader is not added", silence());
+    if (reader_)
+        reader_->add(std::move(reader));
 }
 
 void LocalRun::change(const std::vector<Endpoint>& endpoints) {
@@ -233,7 +254,7 @@ void LocalRun::end_reading() noexcept {
     const BurstMutex::Lock turn = turn_.burst();
     reader_->give_up();
     note(true);
-    std::unique_ptr<recv::PacketReader> gone;
+    std::unique_ptr<recv::SeveralReaders> gone;
     const std::lock_guard lock(told_);
     gone = std::move(reader_);
 }

@@ -14,6 +14,7 @@
 #include "base/tick_rate.hpp"
 #include "recv/datagram_lane.hpp"
 #include "recv/packet_reader.hpp"
+#include "recv/several_readers.hpp"
 #include "runtime/endpoint_places.hpp"
 #include "runtime/plan.hpp"
 #include "runtime/stream_chunks.hpp"
@@ -50,9 +51,10 @@ class LocalRun {
     /// Limits a wait for the thread.
     static constexpr std::chrono::seconds kPatience{2};
 
-    /// Opens the source, and makes the lane. Nothing is received before begin(). `end`: null if the stream
-    /// fills chunks. Throws Error, UsageError.
-    LocalRun(const runtime::ReceivePlan& plan, const LocalReceiver::Parts& parts, LocalEnd* end);
+    /// Opens the sources, `more` besides that of the parts, and makes the lane. Nothing is received before
+    /// begin(). `end`: null if the stream fills chunks. Throws Error, UsageError.
+    LocalRun(const runtime::ReceivePlan& plan, const LocalReceiver::Parts& parts,
+             const std::vector<LocalReceiver::MakeReader>& more, LocalEnd* end);
     /// Gives up what the user has not taken. Waits for the thread, and logs when that takes long.
     ~LocalRun();
     LocalRun(const LocalRun&) = delete;
@@ -68,6 +70,8 @@ class LocalRun {
     /// Returns whether all heaps were handed over or given up.
     bool over() const noexcept { return over_; }
 
+    /// Receives from one more source. Throws Error; then nothing has changed.
+    void add(std::unique_ptr<recv::PacketReader> reader);
     /// Receives these endpoints from now on. Throws Error; then nothing has changed.
     void change(const std::vector<Endpoint>& endpoints);
 
@@ -104,7 +108,7 @@ class LocalRun {
     const std::string name_;
     const bool busy_;
     LocalEnd* const end_;
-    std::unique_ptr<recv::PacketReader>
+    std::unique_ptr<recv::SeveralReaders>
         reader_;  ///< of the lane and of told_; null: the last packet is taken
     const std::unique_ptr<runtime::StreamChunks, EndChunks> chunks_;  ///< null: the stream has heaps
     std::shared_ptr<recv::DatagramLane> lane_;                        ///< its heaps keep it, too

@@ -20,7 +20,7 @@ struct InprocQueue::State {
 };
 
 struct Reader::Source {
-    /// Opens the source for a stream. Throws Error.
+    /// Opens the source for a stream; null: there is none. Throws Error.
     std::function<std::unique_ptr<recv::PacketReader>(const runtime::ReceivePlan&,
                                                       const std::string& interface)>
         open;
@@ -32,6 +32,10 @@ namespace door {
 /// Adds what a stream without a session may leave out: its name, and the endpoint of packets that have no
 /// destination. Throws UsageError for `held_buffers`, which only a port has.
 RecvConfig complete_local(RecvConfig config, const Reader& reader);
+
+/// Returns what opens one more reader of the stream. Throws UsageError if its kind differs: streams whose
+/// packets have destinations, and others, do not mix.
+LocalReceiver::MakeReader one_more(const Reader& reader, const std::string& where, bool has_destinations);
 
 /// Returns the source and the filter of a stream without a session.
 LocalReceiver::Parts local_parts(const runtime::ReceivePlan& plan, const RecvConfig& config,

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "spead/readers.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "base/error.hpp"
+#include "base/file_descriptor.hpp"
 #include "recv/buffer_reader.hpp"
 #include "recv/kernel_reader.hpp"
 #include "recv/pcap_file_reader.hpp"
@@ -96,6 +101,39 @@ Reader Reader::queue(const InprocQueue& queue) {
                false}));
 }
 
+Reader Reader::socket(int fd, std::uint32_t max_packet_size) {
+    const auto duplicate = [](int from) {
+        FileDescriptor own(::fcntl(from, F_DUPFD_CLOEXEC, 0));
+        if (!own)
+            throw_error("socket", "descriptor {} cannot be duplicated: {}", from, std::strerror(errno));
+        return own;
+    };
+    return Reader(std::make_shared<Source>(Source{
+        [own = std::make_shared<const FileDescriptor>(duplicate(fd)), duplicate, max_packet_size](
+            const runtime::ReceivePlan& plan, const std::string&) -> std::unique_ptr<recv::PacketReader> {
+            const std::string where = door::where_of("receive", plan.name);
+            if (plan.endpoints.front().has_source())
+                throw_usage(where,
+                            "its endpoint names a sender, and a socket of yours receives what it "
+                            "receives; leave the endpoints out");
+            recv::KernelSocket::Options options;
+            options.where = where;
+            return std::make_unique<recv::KernelReader>(
+                duplicate(own->get()), plan.endpoints.front(), options,
+                max_packet_size != 0 ? std::min(max_packet_size, plan.max_packet_size)
+                                     : plan.max_packet_size);
+        },
+        false}));
+}
+
+Reader Reader::none() {
+    return Reader(std::make_shared<Source>(
+        Source{[](const runtime::ReceivePlan&, const std::string&) -> std::unique_ptr<recv::PacketReader> {
+                   return nullptr;
+               },
+               false}));
+}
+
 Reader Reader::pcap(std::string path) {
     return Reader(std::make_shared<Source>(
         Source{[path = std::move(path)](const runtime::ReceivePlan& plan,
@@ -121,12 +159,25 @@ RecvConfig complete_local(RecvConfig config, const Reader& reader) {
     return config;
 }
 
+LocalReceiver::MakeReader maker_of(const Reader& reader, const std::string& interface) {
+    return
+        [reader, interface](const runtime::ReceivePlan& now) { return reader.source().open(now, interface); };
+}
+
+LocalReceiver::MakeReader one_more(const Reader& reader, const std::string& where, bool has_destinations) {
+    if (reader.source().needs_endpoints && !has_destinations)
+        throw_usage(where,
+                    "this reader receives endpoints, and the stream has none; make another stream for it");
+    if (!reader.source().needs_endpoints && has_destinations)
+        throw_usage(where,
+                    "its readers receive its endpoints, and this one has none; make another stream for it");
+    return maker_of(reader, {});
+}
+
 LocalReceiver::Parts local_parts(const runtime::ReceivePlan& plan, const RecvConfig& config,
                                  const Reader& reader) {
     LocalReceiver::Parts parts;
-    parts.make_reader = [reader, interface = config.interface](const runtime::ReceivePlan& now) {
-        return reader.source().open(now, interface);
-    };
+    parts.make_reader = maker_of(reader, config.interface);
     parts.make_filter = [plan, make = config.packet_filter] {
         return make ? make_user_filter(plan.name, make) : runtime::make_filter(plan);
     };

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <spead/recv.hpp>
@@ -49,6 +50,12 @@ class SPEAD_API Reader {
     /// Names SPEAD packets that stand one after the other in memory, which outlives the stream.
     static Reader buffer(std::span<const std::byte> packets);
     static Reader queue(const InprocQueue& queue);
+    /// Names a bound UDP socket of the user's, IPv4 or IPv6, which is duplicated: close it as you like. All
+    /// of its packets are the stream's, wherever they were sent to. `max_packet_size`: bytes; longer packets
+    /// are rejected; 0: RecvConfig::max_packet_size, which holds besides. Throws Error.
+    static Reader socket(int fd, std::uint32_t max_packet_size = 0);
+    /// Names no source: packets come from readers that are added (RecvStream::add_reader).
+    static Reader none();
     /// Names a pcap file of Ethernet frames (not pcapng), of which the stream takes its endpoints' packets.
     static Reader pcap(std::string path);
 

@@ -220,6 +220,13 @@ void RecvStream::stop() noexcept {
     }
 }
 
+void RecvStream::add_reader(const Reader& reader) {
+    const State& s = State::of(state_);
+    if (!s.local)
+        throw_usage(s.where(), "it receives from a port; readers are for streams without one");
+    s.local->add_reader(door::one_more(reader, s.where(), s.has_destinations));
+}
+
 void RecvStream::add_endpoint(const std::string& endpoint) {
     const State& s = State::of(state_);
     s.change_endpoints([&endpoint](runtime::ReceivePlan& r) { add_endpoint_to(r, endpoint); });

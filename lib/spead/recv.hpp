@@ -253,8 +253,13 @@ class SPEAD_API RecvStream {
     /// session has ended. When the session does not carry it out, the stream receives on, and the log says
     /// so.
     void stop() noexcept;
+    /// Receives from one more source, now and from each start. When one of its sources ends, the stream ends.
+    /// A full queue is dealt with as the stream was made to. Throws UsageError for a stream that has a port,
+    /// and for a mixture of sources with endpoints (sockets, pcap files) and without; Error when the source
+    /// cannot be opened. Then nothing has changed.
+    void add_reader(const Reader& reader);
     /// Receives these endpoints, too. Live heaps go on. This and the next one throw UsageError for a stream
-    /// without a session whose source has no endpoints (Reader::buffer, Reader::queue).
+    /// without a session whose source has no endpoints (as Reader::buffer, Reader::queue).
     void add_endpoint(const std::string& endpoint);
     /// Leaves these endpoints. Live heaps go on. The last endpoint cannot be removed; call stop() instead.
     void remove_endpoint(const std::string& endpoint);

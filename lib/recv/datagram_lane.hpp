@@ -7,6 +7,7 @@
 #include <span>
 
 #include "memory/arena.hpp"
+#include "memory/untouched.hpp"
 #include "recv/lane.hpp"
 #include "recv/packet_filter.hpp"
 #include "recv/rx_agent.hpp"
@@ -31,8 +32,10 @@ struct Datagram {
 /// throws, except for the constructor and receive().
 class DatagramLane {
   public:
+    /// Says when the memory for heaps becomes resident: now, or as heaps first use it.
+    enum class Memory : std::uint8_t { now, when_used };
     /// Makes the lane with an arena of `memory` bytes for its heaps. Throws Error.
-    DatagramLane(const LaneConfig& config, std::size_t memory);
+    DatagramLane(const LaneConfig& config, std::size_t memory, Memory resident = Memory::now);
     ~DatagramLane();
     DatagramLane(const DatagramLane&) = delete;
     DatagramLane& operator=(const DatagramLane&) = delete;
@@ -93,6 +96,7 @@ class DatagramLane {
     template <class Packet>
     std::size_t take_all(std::span<const Packet> packets, std::uint64_t now) noexcept;
 
+    memory::Untouched untouched_;
     memory::Arena arena_;
     SpeadLane lane_;
     Source source_;

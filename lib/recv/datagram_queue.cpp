@@ -15,20 +15,27 @@ DatagramQueue::Pushed DatagramQueue::push(std::span<const std::uint8_t> payload,
                                           std::chrono::nanoseconds patience) {
     std::vector<std::uint8_t> copy(payload.begin(), payload.end());
     std::unique_lock lock(mutex_);
-    const auto may_go_on = [this] { return stopped_ || queue_.size() < most_; };
+    const auto may_go_on = [&] { return stopped_ || has_room(payload.size()); };
     if (patience == std::chrono::nanoseconds::max())
         has_room_.wait(lock, may_go_on);
     else
         has_room_.wait_for(lock, patience, may_go_on);
     if (stopped_)
         return Pushed::stopped;
-    if (queue_.size() >= most_)
+    if (!has_room(payload.size()))
         return Pushed::full;
+    bytes_ += payload.size();
     queue_.push_back(std::move(copy));
     tell_all();
     lock.unlock();
     has_some_.notify_one();
     return Pushed::yes;
+}
+
+/// Returns whether a datagram of so many bytes gets in. Guarded.
+bool DatagramQueue::has_room(std::size_t bytes) const noexcept {
+    return queue_.empty() ||
+           (queue_.size() < most_ && bytes_ <= most_bytes_ && bytes <= most_bytes_ - bytes_);
 }
 
 void DatagramQueue::stop() noexcept {
@@ -56,6 +63,7 @@ bool DatagramQueue::take(Batch& out, std::size_t most) {
     {
         const std::lock_guard lock(mutex_);
         for (std::size_t i = 0; i < most && !queue_.empty(); i++) {
+            bytes_ -= queue_.front().size();
             out.push_back(std::move(queue_.front()));
             queue_.pop_front();
         }
@@ -67,8 +75,10 @@ bool DatagramQueue::take(Batch& out, std::size_t most) {
 
 void DatagramQueue::put_back(Batch& taken, std::size_t first) {
     const std::lock_guard lock(mutex_);
-    for (; taken.size() > first; taken.pop_back())
+    for (; taken.size() > first; taken.pop_back()) {
+        bytes_ += taken.back().size();
         queue_.push_front(std::move(taken.back()));
+    }
 }
 
 void DatagramQueue::wait(std::chrono::milliseconds patience) {

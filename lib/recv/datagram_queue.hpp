@@ -20,8 +20,9 @@ namespace spead::recv {
 /// nothing. Any thread may call everything. No thread holds the mutex while it waits.
 class DatagramQueue {
   public:
-    /// Makes a queue for `most` datagrams, at least 1.
-    explicit DatagramQueue(std::size_t most) : most_(most) {}
+    /// Makes a queue for `most` datagrams, at least 1, and `most_bytes` in them; one always gets in.
+    explicit DatagramQueue(std::size_t most, std::size_t most_bytes = SIZE_MAX)
+        : most_(most), most_bytes_(most_bytes) {}
 
     enum class Pushed : std::uint8_t { yes, full, stopped };
     /// Copies a datagram into the queue. Waits for room, `patience` at most.
@@ -47,14 +48,17 @@ class DatagramQueue {
     void tell_no_more(int event_fd) noexcept;
 
   private:
+    bool has_room(std::size_t bytes) const noexcept;
     void tell_all() noexcept;
 
     const std::size_t most_;
+    const std::size_t most_bytes_;
     mutable std::mutex mutex_;
     std::condition_variable has_room_;
     std::condition_variable has_some_;
     // Guarded.
     std::deque<std::vector<std::uint8_t>> queue_;
+    std::size_t bytes_ = 0;  ///< in the queue
     std::vector<int> told_;  ///< event descriptors that wait
     bool stopped_ = false;
     bool woken_ = false;

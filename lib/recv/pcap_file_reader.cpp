@@ -22,13 +22,34 @@ bool PcapFileReader::read() {
     return has_record_;
 }
 
+bool WayMatch::matches(const wire::UdpView& udp) const noexcept {
+    const auto is = [](auto wanted, auto value) { return wanted == 0 || wanted == value; };
+    return is(source.value, udp.src_ip) && is(destination.value, udp.dst_ip) &&
+           (is(host.value, udp.src_ip) || is(host.value, udp.dst_ip)) && is(source_port, udp.src_port) &&
+           is(destination_port, udp.dst_port) && (is(port, udp.src_port) || is(port, udp.dst_port));
+}
+
+/// Gives the lane the record. Returns false if it has to wait.
+bool PcapFileReader::take(DatagramLane& lane, std::uint64_t now) const {
+    const std::span<const std::uint8_t> frame(record_.data, record_.length);
+    if (!chosen_)
+        return lane.take_frames({&frame, 1}, now) != 0;
+    wire::UdpView udp{};
+    if (wire::parse_udp(frame.data(), frame.size(), frame.size(), false, udp) != PortOutcome::stream ||
+        !chosen_->match.matches(udp))
+        return true;
+    const Datagram datagram{{{udp.src_ip}, chosen_->to.address, udp.src_port, chosen_->to.port},
+                            frame.subspan(udp.payload_offset, udp.payload_length),
+                            false};
+    return lane.take({&datagram, 1}, now) != 0;
+}
+
 PacketReader::Fed PcapFileReader::feed(DatagramLane& lane, std::uint64_t now) {
     // The reader shows one record at a time.
     for (std::size_t i = 0; i < RxAgent::kBurst; i++) {
         if (!has_record_ && !read())
             return i == 0 ? Fed::end : Fed::packets;
-        const std::span<const std::uint8_t> frame(record_.data, record_.length);
-        if (lane.take_frames({&frame, 1}, now) == 0)
+        if (!take(lane, now))
             return i == 0 ? Fed::blocked : Fed::packets;
         has_record_ = false;
     }

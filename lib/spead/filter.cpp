@@ -30,6 +30,11 @@ std::uint64_t Packet::heap_cnt() const noexcept {
     return packet_->heap_count();
 }
 
+std::optional<std::uint64_t> Packet::heap_length() const noexcept {
+    const std::uint64_t length = packet_->heap_length();
+    return length == heap::kUnknownLength ? std::nullopt : std::optional(length);
+}
+
 std::uint64_t Packet::offset() const noexcept {
     return packet_->offset();
 }

@@ -25,6 +25,8 @@ class SPEAD_API Packet {
     std::uint16_t source_port() const noexcept;
     std::uint16_t destination_port() const noexcept;
     std::uint64_t heap_cnt() const noexcept;
+    /// Returns the length of the heap, if the packet tells it.
+    std::optional<std::uint64_t> heap_length() const noexcept;
     std::uint64_t offset() const noexcept;  ///< of the payload in the heap
     std::uint32_t payload_length() const noexcept;
     /// Returns the payload where the port put it, in as many pieces as the port made, usually one. Fills

@@ -119,6 +119,7 @@ void LocalReceiver::fold() const {
             return false;
         const LocalRun::Counts c = run->counts();
         past_.lost += c.lost;
+        past_.work.add(c.work);
         past_.stream.chunks.add(c.chunks);
         if (run->queue())
             former_.push_back({c.counters, run->queue()});
@@ -170,6 +171,7 @@ LocalReceiver::Counts LocalReceiver::counts() const {
     Counts all = past_;
     const auto add = [&all](const LocalRun::Counts& c) {
         all.lost += c.lost;
+        all.work.add(c.work);
         all.stream.chunks.add(c.chunks);
         all.stream.add(c.counters, c.heaps.delivered, c.heaps.unwritten);
     };

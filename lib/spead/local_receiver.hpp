@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -8,6 +9,7 @@
 #include <sys/types.h>
 #include <vector>
 
+#include "recv/datagram_lane.hpp"
 #include "recv/packet_reader.hpp"
 #include "runtime/plan.hpp"
 #include "runtime/user_chunks.hpp"
@@ -29,6 +31,8 @@ class LocalReceiver {
         MakeReader make_reader{};
         /// Makes the filter, at each start; empty, or a result of null: none.
         std::function<std::unique_ptr<recv::PacketFilter>()> make_filter{};
+        /// Says when the memory for heaps becomes resident.
+        recv::DatagramLane::Memory resident = recv::DatagramLane::Memory::now;
         /// Gets the heaps; null: the stream fills chunks.
         std::shared_ptr<runtime::UserQueues> queues{};
         /// Names the chunks of a stream with ReceivePlan::chunk.
@@ -70,9 +74,22 @@ class LocalReceiver {
     /// nothing.
     void change_endpoints(const std::function<void(runtime::ReceivePlan&)>& edit);
 
+    /// Counts the work of the stream's thread.
+    struct Work {
+        std::uint64_t bursts = 0;   ///< of packets that came together
+        std::uint64_t largest = 0;  ///< packets of a burst
+        std::uint64_t blocked = 0;  ///< times that heaps began to wait for room in the queue
+
+        void add(const Work& other) noexcept {
+            bursts += other.bursts;
+            largest = std::max(largest, other.largest);
+            blocked += other.blocked;
+        }
+    };
     struct Counts {
         stats::StreamSnapshot stream;
         std::uint64_t lost = 0;  ///< packets, before the lane
+        Work work{};
     };
     /// Returns the counts. Those of a moment ago, if user code does not return within LocalRun::kPatience.
     Counts counts() const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "spead/local_run.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <pthread.h>
@@ -102,7 +103,7 @@ LocalRun::LocalRun(const runtime::ReceivePlan& plan, const LocalReceiver::Parts&
       chunks_(make_chunks(plan, parts), EndChunks{parts.of_group}),
       look_after_(static_cast<std::uint64_t>(kHousekeeping * ticks_per_second())) {
     const recv::LaneConfig config = runtime::lane_config(plan, plan.endpoints, reader_->lossless());
-    lane_ = std::make_shared<recv::DatagramLane>(config, runtime::own_heap_bytes(plan));
+    lane_ = std::make_shared<recv::DatagramLane>(config, runtime::own_heap_bytes(plan), parts.resident);
     places_.keep(plan.endpoints, false);
     if (chunks_) {
         const auto alone = alone_in(parts.of_group);
@@ -229,7 +230,9 @@ bool LocalRun::feed() {
     {
         const BurstMutex::Lock lock = turn_.burst();
         const std::uint64_t now = rte_rdtsc();
+        const std::uint64_t before = lane_->counters()[PortOutcome::stream];
         fed = reader_->feed(*lane_, now);
+        note_work(before);
         if (fed != recv::PacketReader::Fed::packets)
             lane_->idle(now);
         if (now - last_look_ > look_after_) {
@@ -249,6 +252,16 @@ bool LocalRun::feed() {
     return fed != recv::PacketReader::Fed::end;
 }
 
+/// Counts a burst. `before`: packets that had come. In a burst.
+void LocalRun::note_work(std::uint64_t before) noexcept {
+    const std::uint64_t packets = lane_->counters()[PortOutcome::stream] - before;
+    work_.bursts += packets != 0;
+    work_.largest = std::max(work_.largest, packets);
+    const bool blocked = lane_->blocked();
+    work_.blocked += blocked && !is_blocked_;
+    is_blocked_ = blocked;
+}
+
 /// Closes sockets, and leaves groups.
 void LocalRun::end_reading() noexcept {
     const BurstMutex::Lock turn = turn_.burst();
@@ -264,6 +277,7 @@ bool LocalRun::hand_over() noexcept {
     const BurstMutex::Lock lock = turn_.burst();
     if (lane_->flush())
         return true;
+    note_work(lane_->counters()[PortOutcome::stream]);
     if (giving_up_)
         lane_->drop_rest();
     return giving_up_;
@@ -281,6 +295,7 @@ void LocalRun::note(bool with_lost) const {
     const runtime::HeapTally::Done heaps = queue_ ? queue_->done() : runtime::HeapTally::Done{};
     const std::lock_guard lock(told_);
     last_.counters = lane_->lane().counters;
+    last_.work = work_;
     last_.heaps = heaps;
     if (!queue_)
         last_.heaps.delivered = last_.counters.heaps_pushed;

@@ -80,6 +80,7 @@ class LocalRun {
         runtime::HeapTally::Done heaps{};  ///< that left its queue; read before the counters
         std::uint64_t lost = 0;            ///< packets, before the lane
         stats::ChunkCounts chunks{};
+        LocalReceiver::Work work{};
     };
     /// Returns the counts; those of a moment ago if a burst does not end within kPatience.
     Counts counts() const;
@@ -98,6 +99,7 @@ class LocalRun {
 
     void receive() noexcept;
     bool feed();
+    void note_work(std::uint64_t before) noexcept;
     void end_reading() noexcept;
     bool hand_over() noexcept;
     void end_chunks() noexcept;
@@ -116,6 +118,8 @@ class LocalRun {
     runtime::EndpointPlaces places_;  ///< in the lane's tables
     const std::uint64_t look_after_;  ///< ticks
     std::uint64_t last_look_ = 0;
+    LocalReceiver::Work work_;  ///< of the lane
+    bool is_blocked_ = false;   ///< likewise
     std::atomic<bool> receives_{true};
     std::atomic<bool> giving_up_{false};
     std::atomic<bool> over_{false};

@@ -15,7 +15,7 @@
 namespace spead {
 
 struct InprocQueue::State {
-    explicit State(std::size_t most) : queue(most) {}
+    State(std::size_t most, std::size_t most_bytes) : queue(most, most_bytes) {}
     recv::DatagramQueue queue;
 };
 

@@ -41,10 +41,10 @@ recv::PacketWay way_to(const runtime::ReceivePlan& plan) {
 
 }  // namespace
 
-InprocQueue::InprocQueue(std::size_t most) {
-    if (most == 0)
+InprocQueue::InprocQueue(std::size_t most, std::size_t most_bytes) {
+    if (most == 0 || most_bytes == 0)
         throw_usage("queue", "it has room for 0 datagrams; give room for at least one");
-    state_ = std::make_shared<State>(most);
+    state_ = std::make_shared<State>(most, most_bytes);
 }
 
 bool InprocQueue::push(std::span<const std::byte> datagram) {
@@ -143,6 +143,21 @@ Reader Reader::pcap(std::string path) {
                true}));
 }
 
+Reader Reader::pcap_packets(std::string path, const PcapMatch& match) {
+    const auto address = [](const std::string& text) {
+        return text.empty() ? Ipv4{} : parse_ipv4(text, "pcap");
+    };
+    const recv::WayMatch way{address(match.host), address(match.source), address(match.destination),
+                             match.port,          match.source_port,     match.destination_port};
+    return Reader(std::make_shared<Source>(
+        Source{[path = std::move(path), way](const runtime::ReceivePlan& plan,
+                                             const std::string&) -> std::unique_ptr<recv::PacketReader> {
+                   return std::make_unique<recv::PcapFileReader>(path, door::where_of("receive", plan.name),
+                                                                 plan.endpoints.front(), way);
+               },
+               false}));
+}
+
 namespace door {
 
 RecvConfig complete_local(RecvConfig config, const Reader& reader) {
@@ -177,6 +192,8 @@ LocalReceiver::MakeReader one_more(const Reader& reader, const std::string& wher
 LocalReceiver::Parts local_parts(const runtime::ReceivePlan& plan, const RecvConfig& config,
                                  const Reader& reader) {
     LocalReceiver::Parts parts;
+    parts.resident =
+        config.prefault ? recv::DatagramLane::Memory::now : recv::DatagramLane::Memory::when_used;
     parts.make_reader = maker_of(reader, config.interface);
     parts.make_filter = [plan, make = config.packet_filter] {
         return make ? make_user_filter(plan.name, make) : runtime::make_filter(plan);

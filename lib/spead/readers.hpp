@@ -17,8 +17,8 @@ namespace spead {
 /// A handle: all copies mean the same queue. Any thread may call anything.
 class SPEAD_API InprocQueue {
   public:
-    /// Makes a queue for `most` datagrams. Throws UsageError when that is 0.
-    explicit InprocQueue(std::size_t most = 1024);
+    /// Makes a queue for `most` datagrams, and `most_bytes` in them. Throws UsageError when one is 0.
+    explicit InprocQueue(std::size_t most = 1024, std::size_t most_bytes = SIZE_MAX);
 
     /// Copies the bytes of one UDP datagram into the queue, at most kLongest. Waits for room. Returns false
     /// when the queue has been stopped. Throws UsageError for a longer one.
@@ -41,6 +41,16 @@ class SPEAD_API InprocQueue {
     std::shared_ptr<State> state_;
 };
 
+/// Chooses UDP packets of a file by IPv4 addresses ("10.0.0.1") and ports; empty or 0: any.
+struct PcapMatch {
+    std::string host{};  ///< the sender or the destination
+    std::string source{};
+    std::string destination{};
+    std::uint16_t port = 0;  ///< of the sender or the destination
+    std::uint16_t source_port = 0;
+    std::uint16_t destination_port = 0;
+};
+
 /// Names a source of packets that needs no EAL. Each start of a stream opens it anew.
 class SPEAD_API Reader {
   public:
@@ -58,6 +68,9 @@ class SPEAD_API Reader {
     static Reader none();
     /// Names a pcap file of Ethernet frames (not pcapng), of which the stream takes its endpoints' packets.
     static Reader pcap(std::string path);
+    /// Names such a file, of which the stream takes all UDP packets that match, wherever they were sent to.
+    /// Throws UsageError for an invalid address.
+    static Reader pcap_packets(std::string path, const PcapMatch& match = {});
 
     struct Source;
     const Source& source() const noexcept { return *source_; }

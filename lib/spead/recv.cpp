@@ -56,6 +56,10 @@ RecvStats stats_of(const stats::StreamSnapshot& s) {
     r.bytes = s.bytes;
     for (std::size_t i = 0; i < kHeapEnds; i++)
         (i == static_cast<std::size_t>(HeapEnd::complete) ? r.heaps : r.heaps_incomplete) += s.heaps_ended[i];
+    r.heaps_evicted = s.heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)] +
+                      s.heaps_ended[static_cast<std::size_t>(HeapEnd::timed_out)];
+    r.heaps_flushed = s.heaps_ended[static_cast<std::size_t>(HeapEnd::flushed)];
+    r.stop_items = s.stop_items;
     r.heaps_live = s.heaps_live;
     r.heaps_taken = s.heaps_delivered;
     r.heaps_waiting = s.heaps_queued;
@@ -279,6 +283,9 @@ RecvStats RecvStream::stats() const {
         const door::LocalReceiver::Counts counts = s.local->counts();
         RecvStats r = stats_of(counts.stream);
         r.packets_lost = counts.lost;
+        r.bursts = counts.work.bursts;
+        r.largest_burst = counts.work.largest;
+        r.blocked = counts.work.blocked;
         r.heaps_held = s.queues->heaps().held;
         return r;
     }

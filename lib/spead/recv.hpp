@@ -58,6 +58,9 @@ struct RecvConfig {
     std::uint32_t queue_depth = 256;  ///< finished heaps that wait for the user
     std::uint64_t max_heap_bytes = std::uint64_t{64} << 20;  ///< larger heaps are refused and counted
     std::size_t memory = std::size_t{128} << 20;             ///< for heap payloads, on each lcore
+    /// Makes that memory resident at the start. false: as heaps first use it, which is for streams that are
+    /// short or many. A stream of a port ignores it, as its lcores take no page faults.
+    bool prefault = true;
     bool in_order = false;           ///< takes a heap's packets in order only, as spead2 does
     bool stop_on_stop_item = false;  ///< the stream ends with the first stop item
     bool control_heaps = false;      ///< delivers heaps that carry only stream control (start, stop), too
@@ -197,6 +200,14 @@ struct RecvStats {
     std::uint64_t heaps_lend_full = 0;   ///< copied, all or the rest, because `lend` buffers were out
     std::uint64_t heaps_dropped = 0;     ///< finished, and dropped because the queue was full
     std::uint64_t heaps_abandoned = 0;   ///< waited when the stream was destroyed
+    // Of what is counted above.
+    std::uint64_t heaps_evicted = 0;  ///< incomplete: newer heaps, or the timeout, ended them
+    std::uint64_t heaps_flushed = 0;  ///< incomplete: the stream ended
+    std::uint64_t stop_items = 0;     ///< packets that said stop
+    // Only of a stream without a port; else 0.
+    std::uint64_t bursts = 0;         ///< of packets that came together
+    std::uint64_t largest_burst = 0;  ///< packets
+    std::uint64_t blocked = 0;        ///< times that heaps began to wait for room in the queue
 };
 
 /// Receives heaps. Any thread may call anything, several at once may take heaps; one iterator is for one

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace spead::memory {
+
+/// Maps memory that becomes resident page by page, as it is first used: for receivers that may never fill
+/// theirs, and can bear a page fault. Huge pages are requested where the kernel makes them of free memory.
+/// Control code only.
+class Untouched {
+  public:
+    Untouched() = default;
+    /// Maps `length` bytes; 0: none. Throws Error.
+    explicit Untouched(std::size_t length);
+    ~Untouched();
+    Untouched(const Untouched&) = delete;
+    Untouched& operator=(const Untouched&) = delete;
+
+    std::span<std::byte> bytes() const noexcept { return bytes_; }
+
+  private:
+    std::span<std::byte> bytes_;
+};
+
+}  // namespace spead::memory

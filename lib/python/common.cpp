@@ -6,7 +6,6 @@
 #include <span>
 #include <spead/error.hpp>
 #include <spead/process.hpp>
-#include <spead/readers.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -103,27 +102,11 @@ void define_descriptors(py::module_& m) {
           py::arg("bug_compat") = 0, "Encodes a descriptor as the bytes of an item 5.");
 }
 
-void define_queue(py::module_& m) {
-    py::class_<InprocQueue, std::shared_ptr<InprocQueue>>(
-        m, "InprocQueue", "Carries datagrams from threads of this process to a stream, without loss.")
-        .def(py::init<>())
-        .def(
-            "add_packet",
-            [](InprocQueue& queue, const py::buffer& packet) {
-                const Bytes bytes(packet);
-                const py::gil_scoped_release released;
-                queue.push(bytes.span());
-            },
-            py::arg("packet"), "Copies a datagram into the queue. Waits for room.")
-        .def("stop", &InprocQueue::stop, "Ends the queue. Streams end when they have taken what is in it.");
-}
-
 }  // namespace
 
 void define_common(py::module_& m) {
     define_errors(m);
     define_descriptors(m);
-    define_queue(m);
 }
 
 }  // namespace spead::python

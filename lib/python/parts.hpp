@@ -10,11 +10,11 @@
 /// a Python object.
 namespace spead::python {
 
-/// Defines exceptions, descriptors, and queues of this process.
+/// Defines exceptions and descriptors.
 void define_common(pybind11::module_& m);
 /// Defines the session and the log.
 void define_process(pybind11::module_& m);
-/// Defines streams of heaps.
+/// Defines queues of this process, readers, heaps, and streams of heaps.
 void define_receive(pybind11::module_& m);
 /// Defines streams of chunks, and their rings.
 void define_chunks(pybind11::module_& m);

@@ -156,6 +156,29 @@ bool UserQueues::no_more() const noexcept {
     return ended_;
 }
 
+bool UserQueues::Queue::wait_for_room(std::chrono::nanoseconds patience) {
+    std::unique_lock lock(room_mutex_);
+    wants_room_.store(true);
+    // Either a user sees that, or this sees what it has taken.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    const bool full = queue_->size() >= queue_->capacity();
+    if (full)
+        room_.wait_for(lock, patience, [this] { return !wants_room_.load(); });
+    wants_room_.store(false);
+    return full;
+}
+
+void UserQueues::Queue::tell_room() noexcept {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (!wants_room_.load())
+        return;
+    {
+        const std::lock_guard lock(room_mutex_);
+        wants_room_.store(false);
+    }
+    room_.notify_one();
+}
+
 /// Takes several heaps from the next queue at once, since one ring access costs more than a heap. Returns
 /// whether there were any.
 bool UserQueues::fetch() noexcept {
@@ -167,6 +190,7 @@ bool UserQueues::fetch() noexcept {
             if (fetched_from_ != queues_[at])
                 fetched_from_ = queues_[at];
             next_ = at + 1;
+            queues_[at]->tell_room();
             return true;
         }
     }

@@ -3,6 +3,8 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -50,9 +52,18 @@ class UserQueues {
       public:
         explicit Queue(std::shared_ptr<heap::HeapQueue> q) : queue_(std::move(q)) {}
 
+        /// Waits until users take heaps of a full queue, `patience` at most. Returns false at once if the queue
+        /// has room. For one thread, which fills the queue and is no lcore.
+        bool wait_for_room(std::chrono::nanoseconds patience);
+
       private:
         friend class UserQueues;
+        void tell_room() noexcept;
+
         std::shared_ptr<heap::HeapQueue> queue_;
+        std::atomic<bool> wants_room_{false};
+        std::mutex room_mutex_;
+        std::condition_variable room_;
     };
 
     /// Throws Error when there are no descriptors.

@@ -26,8 +26,10 @@ using namespace std::chrono_literals;
 
 /// Limits a wait for packets: timeouts of heaps and counts of losses are due meanwhile.
 constexpr std::chrono::milliseconds kRest{10};
-/// Holds the pause of a lane whose consumer has to take heaps: these tell nobody when they are taken.
+/// Holds the pause of a lane whose consumer has to give heaps back: these tell nobody.
 constexpr std::chrono::microseconds kPause{200};
+/// Limits the pause of a lane whose consumer has to take heaps.
+constexpr std::chrono::milliseconds kFull{1};
 /// Holds the time between two looks at timeouts.
 constexpr double kHousekeeping = 0.002;  // s
 
@@ -204,7 +206,7 @@ void LocalRun::receive() noexcept {
     if (!chunks_)
         set_fed();
     while (!hand_over())
-        std::this_thread::sleep_for(kPause);
+        wait_for_consumer();
     if (chunks_) {
         end_chunks();
         set_fed();
@@ -248,7 +250,7 @@ bool LocalRun::feed() {
     if (fed == recv::PacketReader::Fed::nothing && !busy_)
         reader_->wait(kRest);
     else if (fed == recv::PacketReader::Fed::blocked)
-        std::this_thread::sleep_for(kPause);
+        wait_for_consumer();
     return fed != recv::PacketReader::Fed::end;
 }
 
@@ -260,6 +262,12 @@ void LocalRun::note_work(std::uint64_t before) noexcept {
     const bool blocked = lane_->blocked();
     work_.blocked += blocked && !is_blocked_;
     is_blocked_ = blocked;
+}
+
+/// Waits until the consumer may have made room. Between bursts.
+void LocalRun::wait_for_consumer() const {
+    if (!queue_ || !queue_->wait_for_room(kFull))
+        std::this_thread::sleep_for(kPause);
 }
 
 /// Closes sockets, and leaves groups.

@@ -1,2 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Will be filled."""
+"""Receives heaps: from ports of DPDK's, sockets of the kernel, queues, buffers and files."""
+
+from .._native import Heap, IncompleteHeap, RawItem
+from . import stream_stat_indices
+from ._config import RingStreamConfig, StreamConfig, UdpIbvConfig
+from ._stats import StreamStatConfig, StreamStats
+from ._stream import Ringbuffer, Stream
+
+__all__ = [
+    "Heap",
+    "IncompleteHeap",
+    "RawItem",
+    "RingStreamConfig",
+    "Ringbuffer",
+    "Stream",
+    "StreamConfig",
+    "StreamStatConfig",
+    "StreamStats",
+    "UdpIbvConfig",
+    "stream_stat_indices",
+]

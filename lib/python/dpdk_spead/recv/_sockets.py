@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Addresses and sockets of readers."""
+
+import logging
+import re
+import socket
+import struct
+from typing import Any, Dict, List, Optional, Tuple
+
+_log = logging.getLogger("dpdk_spead.recv")
+
+_SO_RCVBUFFORCE = 33
+_IP_MULTICAST_ALL = 49
+#: Names that are no host: network devices of DPDK, PCI addresses.
+_DEVICE = re.compile(r"net_\w+|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]|mlx\w+")
+
+
+def resolve(host: str, port: int, family: int = 0) -> Tuple[int, Tuple[Any, ...]]:
+    """Returns the family and the first address of a host. Raises RuntimeError."""
+    try:
+        found = socket.getaddrinfo(host, port, family, socket.SOCK_DGRAM, 0, socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as error:
+        raise RuntimeError(f"Host not found: {host!r}: {error}") from None
+    return found[0][0], found[0][4]
+
+
+def is_multicast(family: int, address: str) -> bool:
+    """Returns whether the address is that of a group."""
+    packed = socket.inet_pton(family, address.partition("%")[0])
+    return packed[0] >> 4 == 14 if family == socket.AF_INET else packed[0] == 0xFF
+
+
+def set_buffer(sock: socket.socket, size: int) -> None:
+    """Asks for a receive buffer of `size` bytes, and logs a warning if the kernel grants less."""
+    if size == 0:
+        return
+    size = min(size, (1 << 30) - 1)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, size)
+    except OSError:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, size)
+    granted = sock.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) // 2
+    if granted < size:
+        _log.warning("the kernel grants a receive buffer of %d bytes, and %d were wanted; raise net.core.rmem_max",
+                     granted, size)
+
+
+def udp_socket(host: str, port: int, buffer_size: int, interface_address: str = "",
+               interface_index: int = 0) -> socket.socket:
+    """Returns a socket that receives a port of an address or a group. Raises RuntimeError."""
+    family, address = resolve(host, port) if host else (socket.AF_INET, ("0.0.0.0", port))
+    sock = socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+    try:
+        set_buffer(sock, buffer_size)
+        group = is_multicast(family, address[0])
+        if group:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(address)
+        if group:
+            _join(sock, family, address[0], interface_address, interface_index)
+    except OSError as error:
+        sock.close()
+        raise RuntimeError(f"cannot receive {host or '0.0.0.0'} port {port}: {error}") from None
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+def _join(sock: socket.socket, family: int, group: str, interface_address: str, interface_index: int) -> None:
+    if family == socket.AF_INET:
+        on = resolve(interface_address, 0, family)[1][0] if interface_address else "0.0.0.0"
+        sock.setsockopt(socket.IPPROTO_IP, _IP_MULTICAST_ALL, 0)
+        sock.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(group) + socket.inet_aton(on))
+        return
+    sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP,
+                    socket.inet_pton(family, group.partition("%")[0]) + struct.pack("@I", interface_index))
+
+
+def port_interface(text: str) -> str:
+    """Returns the name of a port's interface: an IPv4 address if it is a host. Raises ValueError, RuntimeError."""
+    if not text:
+        raise ValueError("the interface address is empty; give an address of the interface, as \"10.0.0.1\"")
+    if _DEVICE.match(text) or text in [name for _, name in socket.if_nameindex()]:
+        return text
+    family, address = resolve(text, 0)
+    if family != socket.AF_INET:
+        raise ValueError(f"the interface address {text} is not an IPv4 address; give one, or the interface's name")
+    return address[0]
+
+
+def port_endpoints(endpoints: List[Tuple[str, int]]) -> List[str]:
+    """Returns the endpoints of a port as texts. Raises ValueError, RuntimeError."""
+    if not endpoints:
+        raise ValueError("endpoints is empty; give pairs of an address and a port")
+    texts = []
+    for host, port in endpoints:
+        family, address = resolve(host, port)
+        if family != socket.AF_INET:
+            raise ValueError(f"endpoint is not an IPv4 address: {host}; a port receives IPv4")
+        texts.append(f"{address[0]}:{port}")
+    return texts
+
+
+_TERM = re.compile(r"(?:(src|dst)\s+)?(host|port)\s+(\S+)")
+
+
+def pcap_match(expression: str) -> Dict[str, Any]:
+    """Reads a filter of pcap files, as "udp dst port 7148 and src host 10.0.0.1". Raises ValueError for others."""
+    names = {(None, "host"): "host", ("src", "host"): "source", ("dst", "host"): "destination",
+             (None, "port"): "port", ("src", "port"): "source_port", ("dst", "port"): "destination_port"}
+    match: Dict[str, Any] = {}
+    for part in re.split(r"\s+and\s+|\s*&&\s*", expression.strip()) if expression.strip() else []:
+        part = re.sub(r"^(ip\s+)?(proto\s+\\)?udp\b\s*", "", part.strip())
+        if not part or part == "ip":
+            continue
+        found = _TERM.fullmatch(part)
+        name: Optional[str] = names[found[1], found[2]] if found else None
+        if found is None or name is None or name in match:
+            raise ValueError(f"filter: {expression!r} is not understood; it may have `udp`, `host A`, `src host A`, "
+                             "`dst host A`, and the same with `port N`, joined by `and`")
+        match[name] = int(found[3]) if found[2] == "port" else found[3]
+    return match

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Streams of heaps."""
+
+from typing import Any, Dict, Iterator, Optional, Sequence
+
+from .._native import Empty, HeapStream, Reader, Stopped
+from ..pools import MemoryPool, ThreadPool
+from ._config import RingStreamConfig, StreamConfig
+from ._readers import _Stream
+from ._stats import StreamStats, core_values
+
+#: The memory for the heaps of a stream, and its longest heap, without a MemoryPool.
+DEFAULT_MEMORY = 256 << 20
+DEFAULT_MAX_HEAP_BYTES = 64 << 20
+
+
+def _power_of_two(number: int) -> int:
+    return 1 << max(number - 1, 255).bit_length()
+
+
+def heap_memory(config: StreamConfig, waiting: int) -> Dict[str, int]:
+    """Returns the memory for heaps, and the longest heap, by the stream's allocator. `waiting`: heaps in queues."""
+    pool = config.memory_allocator
+    if not isinstance(pool, MemoryPool):
+        return {"memory": DEFAULT_MEMORY, "max_heap_bytes": DEFAULT_MAX_HEAP_BYTES}
+    longest = _power_of_two(max(pool.upper, 1))
+    heaps = max(pool.max_free, pool.initial) + config.max_heaps * config.substreams + waiting + 4
+    return {"memory": max(longest * heaps, DEFAULT_MEMORY), "max_heap_bytes": max(longest, DEFAULT_MAX_HEAP_BYTES)}
+
+
+class Ringbuffer:
+    """Tells how many heaps wait for the user of a stream."""
+
+    def __init__(self, stream: "_RingStream") -> None:
+        self._stream = stream
+
+    def size(self) -> int:
+        """Returns how many heaps wait; at most capacity()."""
+        return min(self._stream._native.waiting(), self.capacity())
+
+    def capacity(self) -> int:
+        """Returns how many heaps may wait."""
+        return self._stream.ring_config.heaps
+
+
+class _RingStream(_Stream):
+    """Receives heaps, and lets them wait in a queue.
+
+    From readers, a full queue makes the source wait: nothing is lost in files, buffers and queues, and the kernel drops
+    packets of sockets (`counters["packets_lost"]`). From a port, heaps that find no room are dropped (`heaps_dropped`).
+
+    `lend`: heaps may keep so many of a port's receive buffers instead of copies.
+    """
+
+    Ringbuffer = Ringbuffer
+
+    def __init__(self, thread_pool: Optional[ThreadPool] = None, config: Optional[StreamConfig] = None,
+                 ring_config: Optional[RingStreamConfig] = None, *, lend: int = 0) -> None:
+        for value, kind, name in ((thread_pool, ThreadPool, "thread_pool"), (config, StreamConfig, "config"),
+                                  (ring_config, RingStreamConfig, "ring_config")):
+            if value is not None and not isinstance(value, kind):
+                raise TypeError(f"stream: {name} is {value!r}, which is no {kind.__name__}")
+        self._config = (config or StreamConfig())._copy()
+        self._ring_config = (ring_config or RingStreamConfig())._copy()
+        self._native = HeapStream(
+            max_heaps=self._config.max_heaps,
+            substreams=self._config.substreams,
+            in_order=not self._config.allow_out_of_order,
+            stop_on_stop_item=self._config.stop_on_stop_item,
+            allow_unsized_heaps=self._config.allow_unsized_heaps,
+            explicit_start=self._config.explicit_start,
+            bug_compat=self._config.bug_compat,
+            queue_depth=self._ring_config.heaps,
+            contiguous_only=self._ring_config.contiguous_only,
+            keep_ranges=self._ring_config.incomplete_keep_payload_ranges,
+            max_packet_size=65507,
+            lend=lend,
+            lcores=thread_pool.affinity if thread_pool is not None else [],
+            **heap_memory(self._config, self._ring_config.heaps))
+
+    def _add_reader(self, reader: Reader) -> None:
+        self._native.add_reader(reader)
+
+    def _add_port(self, interface: str, endpoints: Sequence[str], buffer_size: int, max_size: int,
+                  busy: bool) -> None:
+        self._native.add_port(interface, endpoints, buffer_size, max_size, busy)
+
+    @property
+    def config(self) -> StreamConfig:
+        """The configuration of the stream, as it was made."""
+        return self._config
+
+    @property
+    def ring_config(self) -> RingStreamConfig:
+        """The configuration of its queue, as it was made."""
+        return self._ring_config
+
+    @property
+    def ringbuffer(self) -> Ringbuffer:
+        """The queue of heaps."""
+        return Ringbuffer(self)
+
+    @property
+    def fd(self) -> int:
+        """A descriptor that is readable while a heap waits, and at the end. Do not read from it."""
+        return self._native.fd()
+
+    @property
+    def stats(self) -> StreamStats:
+        """The statistics of the stream."""
+        return StreamStats(self._config.stats, core_values(self.counters, self._config.stop_on_stop_item))
+
+    @property
+    def counters(self) -> Dict[str, int]:
+        """All counters of the stream, by name. Each packet is in one of those of packets, `packets_lost` apart."""
+        return self._native.counters()
+
+    def start(self) -> None:
+        """Receives from now on, if the stream was made with explicit_start. No readers can be added then."""
+        self._native.start()
+
+    def stop(self) -> None:
+        """Receives no more. Heaps that wait may still be taken."""
+        self._native.stop()
+
+    def add_endpoint(self, endpoint: str) -> None:
+        """Receives one more endpoint of its port ("239.1.2.3:7148"), while it runs."""
+        self._native.add_endpoint(endpoint)
+
+    def remove_endpoint(self, endpoint: str) -> None:
+        """Leaves an endpoint of its port, while it runs."""
+        self._native.remove_endpoint(endpoint)
+
+    def get_nowait(self) -> Any:
+        """Returns a waiting heap. Raises Empty when there is none, and Stopped at the end."""
+        heap = self._native.try_get()
+        if heap is None:
+            raise Empty("no heap is waiting")
+        return heap
+
+    def __iter__(self) -> Iterator[Any]:
+        get = self._native.get
+        while True:
+            try:
+                heap = get()
+            except Stopped:
+                return
+            yield heap
+            # Gives its memory back before the wait.
+            del heap
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__module__}.{type(self).__qualname__} {self._native.ended() and 'ended' or 'receiving'}>"
+
+
+class Stream(_RingStream):
+    """Receives heaps. Any number of threads may take them."""
+
+    def get(self) -> Any:
+        """Waits for the next heap. Raises Stopped at the end of the stream."""
+        return self._native.get()

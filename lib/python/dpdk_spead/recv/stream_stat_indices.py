@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Indices of the statistics that every stream has."""
+
+HEAPS = 0
+INCOMPLETE_HEAPS_EVICTED = 1
+INCOMPLETE_HEAPS_FLUSHED = 2
+PACKETS = 3
+BATCHES = 4
+MAX_BATCH = 5
+SINGLE_PACKET_HEAPS = 6
+SEARCH_DIST = 7
+WORKER_BLOCKED = 8
+CUSTOM = 9

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "python/heap_stream.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <set>
+#include <spead/error.hpp>
+#include <spead/filter.hpp>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+/// Implements streams of heaps for Python.
+namespace spead::python {
+
+namespace py = pybind11;
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Holds the time between two looks at signals.
+constexpr std::chrono::milliseconds kSlice{100};
+/// Limits the wait for threads that use a stream when the interpreter ends.
+constexpr std::chrono::seconds kPatience{2};
+/// Holds the heaps that Python may keep without a copy, besides as many as the queue has. The library has
+/// records for more than those.
+constexpr std::size_t kKept = 48;
+
+/// Holds the streams of this process. It is never destroyed.
+std::set<HeapStream*>& all_streams() {
+    static auto* const all = new std::set<HeapStream*>;
+    return *all;
+}
+
+/// Refuses packets that do not tell the length of their heap.
+class SizedOnly final : public spead::PacketFilter {
+  public:
+    bool keep(const spead::Packet& packet) noexcept override { return packet.heap_length().has_value(); }
+};
+
+/// Counts a thread that uses the stream without the GIL.
+class Using {
+  public:
+    explicit Using(int& count) : count_(count) { count_++; }
+    ~Using() { count_--; }
+    Using(const Using&) = delete;
+    Using& operator=(const Using&) = delete;
+
+  private:
+    int& count_;
+};
+
+/// Calls the function without the GIL.
+template <typename Function>
+auto without_gil(Function&& function) {
+    const py::gil_scoped_release released;
+    return function();
+}
+
+}  // namespace
+
+HeapStream::HeapStream(Options options) : options_(std::move(options)), owner_(::getpid()) {
+    facts_->bug_compat = options_.bug_compat;
+    facts_->keep_ranges = options_.keep_ranges;
+    facts_->most_heaps = options_.config.queue_depth + kKept;
+    facts_->most_bytes = options_.config.memory / 4;
+    if (!options_.allow_unsized_heaps)
+        options_.config.packet_filter = [] { return std::make_unique<SizedOnly>(); };
+    all_streams().insert(this);
+}
+
+HeapStream::~HeapStream() {
+    all_streams().erase(this);
+    next_.reset();
+    if (stream_)
+        without_gil([this] { stream_.reset(); });
+    if (fd_ >= 0)
+        ::close(fd_);
+    if (ready_ >= 0)
+        ::close(ready_);
+}
+
+/// Throws Error in a child of fork(2).
+void HeapStream::need_open() const {
+    if (owner_ != ::getpid())
+        throw spead::Error("stream", "it belongs to the parent process; make another in this one");
+}
+
+void HeapStream::raise_stopped() {
+    raise("Stopped", "the stream has ended, and its heaps have been taken");
+}
+
+void HeapStream::make_local() {
+    if (stream_)
+        return;
+    spead::RecvConfig config = options_.config;
+    config.start = false;
+    config.on_full = spead::OnFull::block;
+    config.prefault = false;
+    stream_.emplace(without_gil([&] { return spead::RecvStream(config, spead::Reader::none()); }));
+    source_ = Source::readers;
+    show();
+}
+
+void HeapStream::add_reader(const SourceOfPackets& source) {
+    need_open();
+    if (options_.explicit_start && started_)
+        throw spead::Error("stream",
+                           "it has been started, and explicit_start is set; add readers before start()");
+    if (source_ == Source::port)
+        throw spead::UsageError("stream", "it receives from a port; make another stream for other readers");
+    if (stopped_)
+        return;
+    make_local();
+    const Using use(waiting_);
+    pinned_.reserve(pinned_.size() + 1);
+    without_gil([&] { stream_->add_reader(source.reader); });
+    if (source.pinned)
+        pinned_.push_back(source.pinned);
+    if (!options_.explicit_start && !started_) {
+        started_ = true;
+        without_gil([this] { stream_->start(); });
+    }
+}
+
+void HeapStream::add_port(const std::string& interface, const std::vector<std::string>& endpoints,
+                          std::size_t buffer_size, std::uint32_t max_size, bool busy) {
+    need_open();
+    if (options_.explicit_start && started_)
+        throw spead::Error("stream",
+                           "it has been started, and explicit_start is set; add readers before start()");
+    if (source_ == Source::readers)
+        throw spead::UsageError("stream", "it has readers; make another stream for a port");
+    if (stopped_)
+        return;
+    if (source_ == Source::port) {
+        if (options_.config.interface != interface)
+            throw spead::UsageError("stream", "it receives from " + options_.config.interface +
+                                                  "; make another stream for " + interface);
+        const Using use(waiting_);
+        without_gil([&] {
+            for (const std::string& e : endpoints)
+                stream_->add_endpoint(e);
+        });
+        return;
+    }
+    spead::RecvConfig config = options_.config;
+    config.interface = interface;
+    config.endpoints = endpoints;
+    config.buffer_size = buffer_size;
+    config.max_packet_size = max_size;
+    config.poll = busy ? spead::Poll::busy : spead::Poll::adaptive;
+    // A port's queue is short: what waits here is not lost there.
+    config.queue_depth = std::max<std::uint32_t>(config.queue_depth, 64);
+    config.start = !options_.explicit_start;
+    stream_.emplace(without_gil([&] { return spead::RecvStream(spead::Process::shared(), config); }));
+    options_.config = config;
+    started_ = config.start;
+    source_ = Source::port;
+    show();
+}
+
+void HeapStream::add_endpoint(const std::string& endpoint) {
+    need_open();
+    if (source_ != Source::port)
+        throw spead::UsageError("stream", "only a stream of a port has endpoints; add a reader");
+    const Using use(waiting_);
+    without_gil([&] { stream_->add_endpoint(endpoint); });
+}
+
+void HeapStream::remove_endpoint(const std::string& endpoint) {
+    need_open();
+    if (source_ != Source::port)
+        throw spead::UsageError("stream", "only a stream of a port has endpoints");
+    const Using use(waiting_);
+    without_gil([&] { stream_->remove_endpoint(endpoint); });
+}
+
+void HeapStream::start() {
+    need_open();
+    if (!options_.explicit_start || started_ || stopped_)
+        return;
+    started_ = true;
+    if (!stream_)
+        return;
+    const Using use(waiting_);
+    without_gil([this] { stream_->start(); });
+}
+
+void HeapStream::stop() {
+    need_open();
+    const bool first = !std::exchange(stopped_, true);
+    if (first && stream_) {
+        const Using use(waiting_);
+        if (!started_ && source_ == Source::readers)
+            stream_.reset();  // it never began, so nothing ends it
+        else
+            without_gil([this] { stream_->stop(); });
+    }
+    show();
+}
+
+void HeapStream::close() {
+    if (owner_ != ::getpid() || std::exchange(closed_, true))
+        return;
+    stop();
+    next_.reset();
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    without_gil([&] {
+        // Threads see closed_ at their next turn.
+        while (std::chrono::steady_clock::now() < until) {
+            {
+                const py::gil_scoped_acquire gil;
+                if (waiting_ == 0)
+                    return;
+            }
+            std::this_thread::sleep_for(1ms);
+        }
+    });
+    if (waiting_ == 0 && stream_)
+        without_gil([this] { stream_.reset(); });
+}
+
+/// Returns whether the user gets the heap.
+bool HeapStream::is_wanted(const spead::Heap& heap) const noexcept {
+    if (options_.contiguous_only && !heap.complete())
+        return false;
+    return !(options_.config.stop_on_stop_item && heap.is_end_of_stream());
+}
+
+/// Takes a heap that is wanted, if one waits.
+std::optional<spead::Heap> HeapStream::fetch() {
+    while (stream_) {
+        std::optional<spead::Heap> heap = stream_->try_get();
+        if (!heap || is_wanted(*heap))
+            return heap;
+    }
+    return std::nullopt;
+}
+
+std::optional<spead::Heap> HeapStream::take() {
+    std::optional<spead::Heap> heap = next_ ? std::exchange(next_, std::nullopt) : fetch();
+    if (fd_ >= 0)
+        show();
+    return heap;
+}
+
+/// Makes fd() readable if a heap waits or the stream has ended, and unreadable otherwise.
+void HeapStream::show() {
+    if (fd_ < 0)
+        return;
+    if (stream_ && !std::exchange(is_watched_, true)) {
+        epoll_event event{};
+        event.events = EPOLLIN;
+        ::epoll_ctl(fd_, EPOLL_CTL_ADD, stream_->fd(), &event);
+    }
+    if (!next_)
+        next_ = fetch();
+    const bool ready = next_.has_value() || ended();
+    if (ready == is_ready_)
+        return;
+    eventfd_t count = 0;
+    if (ready)
+        ::eventfd_write(ready_, 1);
+    else
+        ::eventfd_read(ready_, &count);
+    is_ready_ = ready;
+}
+
+int HeapStream::fd() {
+    need_open();
+    if (fd_ >= 0)
+        return fd_;
+    ready_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    fd_ = ::epoll_create1(EPOLL_CLOEXEC);
+    epoll_event event{};
+    event.events = EPOLLIN;
+    if (ready_ < 0 || fd_ < 0 || ::epoll_ctl(fd_, EPOLL_CTL_ADD, ready_, &event) != 0)
+        throw spead::Error("stream", "cannot make a descriptor; raise the limit of descriptors (ulimit -n)");
+    show();
+    return fd_;
+}
+
+py::object HeapStream::try_get() {
+    need_open();
+    if (closed_)
+        raise_stopped();
+    if (std::optional<spead::Heap> heap = take())
+        return to_python(std::move(*heap), facts_);
+    if (ended())
+        raise_stopped();
+    return py::none();
+}
+
+py::object HeapStream::get() {
+    for (;;) {
+        if (py::object heap = try_get(); !heap.is_none())
+            return heap;
+        std::optional<spead::Heap> heap;
+        {
+            const Using use(waiting_);
+            without_gil([&] {
+                if (stream_)
+                    heap = stream_->get_for(kSlice);
+                else
+                    std::this_thread::sleep_for(kSlice / 10);
+            });
+        }
+        if (PyErr_CheckSignals() != 0) {
+            if (heap && !next_)
+                next_ = std::move(heap);  // for the next call
+            throw py::error_already_set();
+        }
+        if (heap && is_wanted(*heap))
+            return to_python(std::move(*heap), facts_);
+    }
+}
+
+bool HeapStream::ended() const {
+    if (next_)
+        return false;
+    return stream_ ? stream_->ended() : stopped_;
+}
+
+spead::RecvStats HeapStream::stats() const {
+    need_open();
+    if (!stream_)
+        return {};
+    const Using use(const_cast<int&>(waiting_));
+    return without_gil([this] { return stream_->stats(); });
+}
+
+namespace {
+
+/// Lists the counts by name.
+py::dict to_dict(const spead::RecvStats& s, const HeapFacts& facts) {
+    py::dict d;
+    const auto set = [&d](const char* name, std::uint64_t value) { d[name] = value; };
+    set("packets", s.packets);
+    set("packets_placed", s.packets_placed);
+    set("packets_duplicate", s.packets_duplicate);
+    set("packets_late", s.packets_late);
+    set("packets_no_memory", s.packets_no_memory);
+    set("packets_filtered", s.packets_filtered);
+    set("packets_held", s.packets_held);
+    set("packets_control", s.packets_control);
+    set("packets_stopped", s.packets_stopped);
+    set("packets_captured", s.packets_captured);
+    set("packets_rejected", s.packets_rejected);
+    set("packets_lost", s.packets_lost);
+    set("bytes", s.bytes);
+    set("heaps", s.heaps);
+    set("heaps_incomplete", s.heaps_incomplete);
+    set("heaps_live", s.heaps_live);
+    set("heaps_taken", s.heaps_taken);
+    set("heaps_waiting", s.heaps_waiting);
+    set("heaps_held", s.heaps_held);
+    set("heaps_lend_full", s.heaps_lend_full);
+    set("heaps_dropped", s.heaps_dropped);
+    set("heaps_abandoned", s.heaps_abandoned);
+    set("heaps_evicted", s.heaps_evicted);
+    set("heaps_flushed", s.heaps_flushed);
+    set("heaps_copied_out", facts.copied_out);
+    set("heaps_of_one_packet", facts.of_one_packet);
+    set("stop_items", s.stop_items);
+    set("bursts", s.bursts);
+    set("largest_burst", s.largest_burst);
+    set("blocked", s.blocked);
+    return d;
+}
+
+std::unique_ptr<HeapStream> make_stream(const py::kwargs& kwargs) {
+    HeapStream::Options o;
+    spead::RecvConfig& c = o.config;
+    const auto take = [&kwargs](const char* name, auto& to) {
+        if (kwargs.contains(name))
+            to = py::cast<std::decay_t<decltype(to)>>(kwargs[name]);
+    };
+    take("max_heaps", c.max_heaps);
+    take("substreams", c.substreams);
+    take("in_order", c.in_order);
+    take("stop_on_stop_item", c.stop_on_stop_item);
+    take("queue_depth", c.queue_depth);
+    take("memory", c.memory);
+    take("max_heap_bytes", c.max_heap_bytes);
+    take("max_packet_size", c.max_packet_size);
+    take("lend", c.lend);
+    take("bug_compat", o.bug_compat);
+    take("explicit_start", o.explicit_start);
+    take("allow_unsized_heaps", o.allow_unsized_heaps);
+    take("contiguous_only", o.contiguous_only);
+    take("keep_ranges", o.keep_ranges);
+    if (kwargs.contains("lcores"))
+        for (const py::handle cpu : kwargs["lcores"])
+            c.lcores.push_back(py::cast<unsigned>(cpu));
+    c.control_heaps = true;
+    return std::make_unique<HeapStream>(std::move(o));
+}
+
+/// Ends all streams, before the interpreter does.
+void close_streams() {
+    std::vector<py::object> all;
+    for (HeapStream* const stream : all_streams())
+        all.push_back(py::cast(stream, py::return_value_policy::reference));
+    for (const py::object& stream : all)
+        py::cast<HeapStream&>(stream).close();
+}
+
+std::vector<std::string> texts(const py::iterable& all) {
+    std::vector<std::string> out;
+    for (const py::handle text : all)
+        out.push_back(py::cast<std::string>(text));
+    return out;
+}
+
+}  // namespace
+
+void define_heap_stream(py::module_& m) {
+    py::class_<HeapStream>(m, "HeapStream", "Receives heaps.")
+        .def(py::init(&make_stream))
+        .def("add_reader", &HeapStream::add_reader, py::arg("reader"))
+        .def(
+            "add_port",
+            [](HeapStream& s, const std::string& interface, const py::iterable& endpoints,
+               std::size_t buffer_size, std::uint32_t max_size,
+               bool busy) { s.add_port(interface, texts(endpoints), buffer_size, max_size, busy); },
+            py::arg("interface"), py::arg("endpoints"), py::arg("buffer_size"), py::arg("max_size"),
+            py::arg("busy"))
+        .def("add_endpoint", &HeapStream::add_endpoint, py::arg("endpoint"))
+        .def("remove_endpoint", &HeapStream::remove_endpoint, py::arg("endpoint"))
+        .def("start", &HeapStream::start)
+        .def("stop", &HeapStream::stop)
+        .def("get", &HeapStream::get)
+        .def("try_get", &HeapStream::try_get)
+        .def("fd", &HeapStream::fd)
+        .def("ended", &HeapStream::ended)
+        .def("counters", [](const HeapStream& s) { return to_dict(s.stats(), s.facts()); })
+        .def("waiting", [](const HeapStream& s) { return s.stats().heaps_waiting + s.in_hand(); });
+    py::module_::import("atexit").attr("register")(py::cpp_function(&close_streams));
+}
+
+}  // namespace spead::python

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "python/heaps.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "wire/flavour.hpp"
+
+/// Binds received heaps and their items.
+namespace spead::python {
+
+namespace py = pybind11;
+
+namespace {
+
+constexpr std::size_t kLeastBlock = 256;
+/// Holds the bytes from which a copy lets other threads of Python run.
+constexpr std::size_t kLongCopy = std::size_t{256} << 10;
+
+/// Returns the value that is made at the first call. It is never destroyed: the interpreter may be gone.
+template <typename Make>
+py::handle kept_for_ever(Make make) {
+    static PyObject* const made = make().release().ptr();
+    return made;
+}
+
+py::handle decode_descriptor() {
+    return kept_for_ever([]() -> py::object {
+        return py::module_::import("dpdk_spead.items").attr("RawDescriptor").attr("decode");
+    });
+}
+
+py::handle flavour_type() {
+    return kept_for_ever(
+        []() -> py::object { return py::module_::import("dpdk_spead.protocol").attr("Flavour"); });
+}
+
+/// Holds one item of a heap. The buffer protocol gives its bytes.
+struct RawItem {
+    RawItem(const spead::Item& item, std::shared_ptr<ReceivedHeap> of)
+        : id(item.id), immediate(item.immediate), value(item.value), bytes(item.bytes), heap(std::move(of)) {
+        for (std::size_t i = 0; i < big_endian.size(); i++)
+            big_endian[i] = static_cast<std::byte>(value >> (8 * (7 - i)));
+    }
+
+    /// Returns the bytes: of an immediate, as many as an address has.
+    std::span<const std::byte> view() const noexcept {
+        return immediate ? std::span<const std::byte>(big_endian).last(heap->address_bits() / 8) : bytes;
+    }
+
+    std::uint64_t id;
+    bool immediate;
+    std::uint64_t value;
+    std::span<const std::byte> bytes;
+    std::array<std::byte, 8> big_endian{};
+    std::shared_ptr<ReceivedHeap> heap;
+};
+
+/// Gives the bytes of an item, without pybind11's description of a buffer: it costs more than the item. Users
+/// may write into them: the heap is theirs.
+int get_item_buffer(PyObject* object, Py_buffer* view, int flags) {
+    static std::byte nothing{};
+    try {
+        const RawItem& item = py::cast<const RawItem&>(py::handle(object));
+        const std::span<const std::byte> bytes = item.view();
+        void* const at = bytes.empty() ? &nothing : const_cast<std::byte*>(bytes.data());
+        return PyBuffer_FillInfo(view, object, at, static_cast<Py_ssize_t>(bytes.size()), 0, flags);
+    } catch (const std::exception& error) {
+        PyErr_SetString(PyExc_BufferError, error.what());
+        return -1;
+    }
+}
+
+py::list items_of(const std::shared_ptr<ReceivedHeap>& heap) {
+    py::list out;
+    for (const spead::Item& item : heap->items())
+        if (item.immediate || heap->complete())
+            out.append(py::cast(RawItem(item, heap)));
+    return out;
+}
+
+py::list descriptors_of(const std::shared_ptr<ReceivedHeap>& heap) {
+    py::list out;
+    for (const spead::Item& item : heap->items())
+        if (item.id == wire::item::kDescriptor && !item.immediate && heap->complete())
+            out.append(decode_descriptor()(py::cast(RawItem(item, heap)), heap->facts().bug_compat));
+    return out;
+}
+
+py::object flavour_of(ReceivedHeap& heap) {
+    py::object& flavour = heap.facts().flavours[heap.address_bits() / 8];
+    if (!flavour)
+        flavour = flavour_type()(4, 64, heap.address_bits(), heap.facts().bug_compat);
+    return flavour;
+}
+
+py::list ranges_of(const ReceivedHeap& heap) {
+    py::list out;
+    if (heap.facts().keep_ranges)
+        for (const spead::Heap::Hole& range : heap.ranges())
+            out.append(py::make_tuple(range.begin, range.end));
+    return out;
+}
+
+std::vector<spead::Heap::Hole> present(const spead::Heap& heap) {
+    std::vector<spead::Heap::Hole> out;
+    std::uint64_t at = 0;
+    for (const spead::Heap::Hole& hole : heap.missing()) {
+        if (hole.begin > at)
+            out.push_back({at, hole.begin});
+        at = hole.end;
+    }
+    if (heap.length() > at)
+        out.push_back({at, heap.length()});
+    return out;
+}
+
+/// Gives a Python class to complete heaps, and another to the others.
+struct IncompleteHeap {
+    std::shared_ptr<ReceivedHeap> heap;
+};
+
+}  // namespace
+
+ReceivedHeap::ReceivedHeap(spead::Heap heap, std::shared_ptr<HeapFacts> facts)
+    : facts_(std::move(facts)),
+      cnt_(heap.cnt()),
+      length_(heap.length()),
+      received_(heap.received()),
+      address_bits_(heap.address_bits()),
+      complete_(heap.complete()),
+      starts_(heap.is_start_of_stream()),
+      ends_(heap.is_end_of_stream()),
+      heap_(std::move(heap)) {
+    facts_->of_one_packet += heap_.packets() == 1;
+    const std::size_t block = std::bit_ceil(std::max<std::size_t>(length_, kLeastBlock));
+    if (facts_->kept_heaps >= facts_->most_heaps || block > facts_->most_bytes ||
+        facts_->kept_bytes > facts_->most_bytes - block) {
+        copy_out();
+        return;
+    }
+    block_ = block;
+    facts_->kept_heaps++;
+    facts_->kept_bytes += block_;
+}
+
+ReceivedHeap::~ReceivedHeap() {
+    if (block_ == 0)
+        return;
+    facts_->kept_heaps--;
+    facts_->kept_bytes -= block_;
+}
+
+/// Copies the heap, and gives the stream's memory back.
+void ReceivedHeap::copy_out() {
+    items_ = heap_.items();
+    listed_ = true;
+    if (!complete_)
+        ranges_ = present(heap_);
+    facts_->copied_out++;
+    const bool has_bytes = complete_ && std::any_of(items_.begin(), items_.end(),
+                                                    [](const spead::Item& i) { return !i.bytes.empty(); });
+    if (has_bytes) {
+        const std::span<const std::byte> from = heap_.payload();
+        copy_ = std::make_unique_for_overwrite<std::byte[]>(from.size());
+        {
+            std::optional<py::gil_scoped_release> released;
+            if (from.size() >= kLongCopy)
+                released.emplace();
+            std::memcpy(copy_.get(), from.data(), from.size());
+        }
+        for (spead::Item& item : items_)
+            if (!item.bytes.empty())
+                item.bytes = {copy_.get() + (item.bytes.data() - from.data()), item.bytes.size()};
+    }
+    heap_ = spead::Heap();
+}
+
+const std::vector<spead::Item>& ReceivedHeap::items() {
+    if (!listed_) {
+        items_ = heap_.items();
+        listed_ = true;
+    }
+    return items_;
+}
+
+std::vector<spead::Heap::Hole> ReceivedHeap::ranges() const {
+    return heap_ ? present(heap_) : ranges_;
+}
+
+py::object to_python(spead::Heap heap, const std::shared_ptr<HeapFacts>& facts) {
+    auto received = std::make_shared<ReceivedHeap>(std::move(heap), facts);
+    if (received->complete())
+        return py::cast(std::move(received));
+    return py::cast(IncompleteHeap{std::move(received)});
+}
+
+void define_heaps(py::module_& m) {
+    py::class_<RawItem>(m, "RawItem",
+                        "Holds one item of a heap. The buffer protocol gives its bytes, without a copy.",
+                        py::custom_type_setup([](PyHeapTypeObject* type) {
+                            type->as_buffer.bf_getbuffer = get_item_buffer;
+                            type->ht_type.tp_as_buffer = &type->as_buffer;
+                        }))
+        .def_readonly("id", &RawItem::id, "The item's id.")
+        .def_readonly("is_immediate", &RawItem::immediate,
+                      "Whether the value stands in the item pointer itself.")
+        .def_readonly("immediate_value", &RawItem::value, "The value, or the offset in the heap.");
+    py::class_<ReceivedHeap, std::shared_ptr<ReceivedHeap>>(
+        m, "Heap", "Holds a received heap. Arrays over its items keep its memory, also after the stream.")
+        .def_property_readonly("cnt", &ReceivedHeap::cnt, "The heap count.")
+        .def_property_readonly("flavour", &flavour_of, "The flavour of its packets.")
+        .def_property_readonly("complete", &ReceivedHeap::complete, "True.")
+        .def_property_readonly("heap_length", &ReceivedHeap::length, "Bytes of the payload.")
+        .def_property_readonly("received_length", &ReceivedHeap::received, "Bytes that arrived.")
+        .def("get_items", &items_of, "Returns the items, in the order of the payload, immediates last.")
+        .def("get_descriptors", &descriptors_of,
+             "Returns the descriptors. Raises ValueError for a damaged one.")
+        .def("is_start_of_stream", &ReceivedHeap::starts, "Returns whether it says that a stream starts.")
+        .def("is_end_of_stream", &ReceivedHeap::ends, "Returns whether it says that a stream stops.");
+    py::class_<IncompleteHeap>(m, "IncompleteHeap", "Holds a heap of which packets are missing.")
+        .def_property_readonly(
+            "cnt", [](const IncompleteHeap& h) { return h.heap->cnt(); }, "The heap count.")
+        .def_property_readonly(
+            "flavour", [](const IncompleteHeap& h) { return flavour_of(*h.heap); },
+            "The flavour of its packets.")
+        .def_property_readonly(
+            "complete", [](const IncompleteHeap& /*h*/) { return false; }, "False.")
+        .def_property_readonly(
+            "heap_length", [](const IncompleteHeap& h) { return h.heap->length(); },
+            "Bytes of the payload, as far as known.")
+        .def_property_readonly(
+            "received_length", [](const IncompleteHeap& h) { return h.heap->received(); },
+            "Bytes that arrived.")
+        .def_property_readonly(
+            "payload_ranges", [](const IncompleteHeap& h) { return ranges_of(*h.heap); },
+            "The (begin, end) of the bytes that arrived, if the stream keeps them.")
+        .def(
+            "get_items", [](const IncompleteHeap& h) { return items_of(h.heap); },
+            "Returns the items that stand in item pointers themselves.")
+        .def(
+            "is_start_of_stream", [](const IncompleteHeap& h) { return h.heap->starts(); },
+            "Returns whether it says that a stream starts.")
+        .def(
+            "is_end_of_stream", [](const IncompleteHeap& h) { return h.heap->ends(); },
+            "Returns whether it says that a stream stops.");
+}
+
+}  // namespace spead::python

@@ -227,7 +227,7 @@ void HeapStream::close() {
 
 /// Returns whether the user gets the heap.
 bool HeapStream::is_wanted(const spead::Heap& heap) const noexcept {
-    if (options_.contiguous_only && !heap.complete())
+    if (options_.contiguous_only && !heap.contiguous())
         return false;
     return !(options_.config.stop_on_stop_item && heap.is_end_of_stream());
 }

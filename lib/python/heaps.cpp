@@ -131,7 +131,8 @@ ReceivedHeap::ReceivedHeap(spead::Heap heap, std::shared_ptr<HeapFacts> facts)
       length_(heap.length()),
       received_(heap.received()),
       address_bits_(heap.address_bits()),
-      complete_(heap.complete()),
+      complete_(heap.contiguous()),
+      sized_(heap.has_length()),
       starts_(heap.is_start_of_stream()),
       ends_(heap.is_end_of_stream()),
       heap_(std::move(heap)) {
@@ -230,8 +231,11 @@ void define_heaps(py::module_& m) {
         .def_property_readonly(
             "complete", [](const IncompleteHeap& /*h*/) { return false; }, "False.")
         .def_property_readonly(
-            "heap_length", [](const IncompleteHeap& h) { return h.heap->length(); },
-            "Bytes of the payload, as far as known.")
+            "heap_length",
+            [](const IncompleteHeap& h) {
+                return h.heap->sized() ? py::object(py::int_(h.heap->length())) : py::object(py::int_(-1));
+            },
+            "Bytes of the payload; -1: no packet told.")
         .def_property_readonly(
             "received_length", [](const IncompleteHeap& h) { return h.heap->received(); },
             "Bytes that arrived.")

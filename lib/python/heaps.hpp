@@ -36,7 +36,9 @@ class ReceivedHeap {
     ReceivedHeap& operator=(const ReceivedHeap&) = delete;
 
     std::uint64_t cnt() const noexcept { return cnt_; }
+    /// Returns whether it has no hole.
     bool complete() const noexcept { return complete_; }
+    bool sized() const noexcept { return sized_; }
     bool starts() const noexcept { return starts_; }
     bool ends() const noexcept { return ends_; }
     std::uint64_t length() const noexcept { return length_; }
@@ -56,7 +58,7 @@ class ReceivedHeap {
     std::shared_ptr<HeapFacts> facts_;
     std::uint64_t cnt_, length_, received_;
     unsigned address_bits_;
-    bool complete_, starts_, ends_;
+    bool complete_, sized_, starts_, ends_;
     bool listed_ = false;
     std::size_t block_ = 0;  ///< bytes of the stream's memory that it keeps; 0: none
     spead::Heap heap_;       ///< empty: copied

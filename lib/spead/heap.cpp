@@ -79,6 +79,14 @@ bool Heap::complete() const noexcept {
     return door::heap_of(*this).complete();
 }
 
+bool Heap::contiguous() const noexcept {
+    return door::heap_of(*this).contiguous();
+}
+
+bool Heap::has_length() const noexcept {
+    return door::heap_of(*this).has_length();
+}
+
 std::uint64_t Heap::length() const noexcept {
     return door::heap_of(*this).size();
 }

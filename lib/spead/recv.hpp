@@ -121,6 +121,10 @@ class SPEAD_API Heap {
     std::uint64_t cnt() const noexcept;
     /// Returns whether all bytes arrived and every item lies within them.
     bool complete() const noexcept;
+    /// Returns whether there is no hole: complete, or of unknown length with everything up to its last byte.
+    bool contiguous() const noexcept;
+    /// Returns whether a packet told the heap's length.
+    bool has_length() const noexcept;
     /// Returns the heap's length by its packets; if none had it, one past the last byte that arrived.
     std::uint64_t length() const noexcept;
     std::uint64_t received() const noexcept;  ///< bytes that arrived

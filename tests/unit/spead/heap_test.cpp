@@ -40,6 +40,19 @@ TEST(Heap, TellsWhatCameOfIt) {
     EXPECT_EQ(std::to_integer<std::uint8_t>(heap.payload()[99]), heap::test::pattern(77, 99));
 }
 
+TEST(Heap, IsContiguousWithoutALengthIfItHasNoHole) {
+    test::HeapMaker maker;
+    using heap::test::Packet;
+    const Heap whole = maker.make({Packet(1).at(0, 100), Packet(1).at(100, 50)});
+    EXPECT_FALSE(whole.complete());
+    EXPECT_FALSE(whole.has_length());
+    EXPECT_TRUE(whole.contiguous());
+    const Heap torn = maker.make({Packet(2).at(0, 100), Packet(2).at(150, 50)});
+    EXPECT_FALSE(torn.contiguous());
+    const Heap sized = maker.make({Packet(3).whole(100)});
+    EXPECT_TRUE(sized.has_length() && sized.contiguous() && sized.complete());
+}
+
 TEST(Heap, MovesWithItsMemoryAndGivesItBackOnce) {
     test::HeapMaker maker;
     Heap a = maker.make({heap::test::Packet(1).whole(100)});

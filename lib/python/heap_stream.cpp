@@ -125,6 +125,7 @@ void HeapStream::add_reader(const SourceOfPackets& source) {
         started_ = true;
         without_gil([this] { stream_->start(); });
     }
+    show();
 }
 
 void HeapStream::add_port(const std::string& interface, const std::vector<std::string>& endpoints,
@@ -285,20 +286,20 @@ int HeapStream::fd() {
     return fd_;
 }
 
-py::object HeapStream::try_get() {
+/// Returns a waiting heap; None: there is none; null: none will come.
+py::object HeapStream::try_take() {
     need_open();
     if (closed_)
-        raise_stopped();
+        return {};
     if (std::optional<spead::Heap> heap = take())
         return to_python(std::move(*heap), facts_);
-    if (ended())
-        raise_stopped();
-    return py::none();
+    return ended() ? py::object() : py::none();
 }
 
-py::object HeapStream::get() {
+/// Waits for a heap; null: none will come.
+py::object HeapStream::wait() {
     for (;;) {
-        if (py::object heap = try_get(); !heap.is_none())
+        if (py::object heap = try_take(); !heap || !heap.is_none())
             return heap;
         std::optional<spead::Heap> heap;
         {
@@ -318,6 +319,27 @@ py::object HeapStream::get() {
         if (heap && is_wanted(*heap))
             return to_python(std::move(*heap), facts_);
     }
+}
+
+py::object HeapStream::try_get() {
+    py::object heap = try_take();
+    if (!heap)
+        raise_stopped();
+    return heap;
+}
+
+py::object HeapStream::get() {
+    py::object heap = wait();
+    if (!heap)
+        raise_stopped();
+    return heap;
+}
+
+py::object HeapStream::next() {
+    py::object heap = wait();
+    if (!heap)
+        throw py::stop_iteration();
+    return heap;
 }
 
 bool HeapStream::ended() const {
@@ -436,6 +458,8 @@ void define_heap_stream(py::module_& m) {
         .def("stop", &HeapStream::stop)
         .def("get", &HeapStream::get)
         .def("try_get", &HeapStream::try_get)
+        .def("__iter__", [](py::object stream) { return stream; })
+        .def("__next__", &HeapStream::next)
         .def("fd", &HeapStream::fd)
         .def("ended", &HeapStream::ended)
         .def("counters", [](const HeapStream& s) { return to_dict(s.stats(), s.facts()); })

@@ -47,6 +47,8 @@ class HeapStream {
     pybind11::object get();
     /// Returns a waiting heap; None: there is none. Raises Stopped at the end.
     pybind11::object try_get();
+    /// Waits for a heap. Raises StopIteration at the end.
+    pybind11::object next();
     /// Returns a descriptor that is readable while a heap waits, and at the end.
     int fd();
 
@@ -63,6 +65,8 @@ class HeapStream {
     void make_local();
     void show();
     bool is_wanted(const spead::Heap& heap) const noexcept;
+    pybind11::object try_take();
+    pybind11::object wait();
     std::optional<spead::Heap> take();
     std::optional<spead::Heap> fetch();
     [[noreturn]] static void raise_stopped();

@@ -246,6 +246,9 @@ bool LocalRun::feed() {
             return false;
         if (fed == recv::PacketReader::Fed::nothing && !busy_)
             lane_->rest();
+        // Heaps that wait for room go on when there is some, whether or not packets come.
+        if (fed == recv::PacketReader::Fed::nothing && lane_->blocked())
+            fed = recv::PacketReader::Fed::blocked;
     }
     if (fed == recv::PacketReader::Fed::nothing && !busy_)
         reader_->wait(kRest);

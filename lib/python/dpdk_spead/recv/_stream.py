@@ -3,7 +3,7 @@
 
 from typing import Any, Dict, Iterator, Optional, Sequence
 
-from .._native import Empty, HeapStream, Reader, Stopped
+from .._native import Empty, HeapStream, Reader
 from ..pools import MemoryPool, ThreadPool
 from ._config import RingStreamConfig, StreamConfig
 from ._readers import _Stream
@@ -12,6 +12,10 @@ from ._stats import StreamStats, core_values
 #: The memory for the heaps of a stream, and its longest heap, without a MemoryPool.
 DEFAULT_MEMORY = 256 << 20
 DEFAULT_MAX_HEAP_BYTES = 64 << 20
+
+#: Heaps that may wait in any case. With fewer, the threads of the stream and of its user would wait for each other at
+#: nearly every heap.
+_LEAST_QUEUE = 64
 
 
 def _power_of_two(number: int) -> int:
@@ -62,6 +66,7 @@ class _RingStream(_Stream):
                 raise TypeError(f"stream: {name} is {value!r}, which is no {kind.__name__}")
         self._config = (config or StreamConfig())._copy()
         self._ring_config = (ring_config or RingStreamConfig())._copy()
+        self._was_full = False
         self._native = HeapStream(
             max_heaps=self._config.max_heaps,
             substreams=self._config.substreams,
@@ -70,13 +75,13 @@ class _RingStream(_Stream):
             allow_unsized_heaps=self._config.allow_unsized_heaps,
             explicit_start=self._config.explicit_start,
             bug_compat=self._config.bug_compat,
-            queue_depth=self._ring_config.heaps,
+            queue_depth=max(self._ring_config.heaps, _LEAST_QUEUE),
             contiguous_only=self._ring_config.contiguous_only,
             keep_ranges=self._ring_config.incomplete_keep_payload_ranges,
             max_packet_size=65507,
             lend=lend,
             lcores=thread_pool.affinity if thread_pool is not None else [],
-            **heap_memory(self._config, self._ring_config.heaps))
+            **heap_memory(self._config, max(self._ring_config.heaps, _LEAST_QUEUE)))
 
     def _add_reader(self, reader: Reader) -> None:
         self._native.add_reader(reader)
@@ -108,7 +113,11 @@ class _RingStream(_Stream):
     @property
     def stats(self) -> StreamStats:
         """The statistics of the stream."""
-        return StreamStats(self._config.stats, core_values(self.counters, self._config.stop_on_stop_item))
+        counters = self.counters
+        # More heaps wait than `heaps` allows: a worker of spead2's would wait for room by now.
+        self._was_full |= counters["heaps_waiting"] > self._ring_config.heaps
+        counters["blocked"] = max(counters["blocked"], int(self._was_full))
+        return StreamStats(self._config.stats, core_values(counters, self._config.stop_on_stop_item))
 
     @property
     def counters(self) -> Dict[str, int]:
@@ -139,15 +148,7 @@ class _RingStream(_Stream):
         return heap
 
     def __iter__(self) -> Iterator[Any]:
-        get = self._native.get
-        while True:
-            try:
-                heap = get()
-            except Stopped:
-                return
-            yield heap
-            # Gives its memory back before the wait.
-            del heap
+        return iter(self._native)
 
     def __repr__(self) -> str:
         return f"<{type(self).__module__}.{type(self).__qualname__} {self._native.ended() and 'ended' or 'receiving'}>"

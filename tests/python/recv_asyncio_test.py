@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Streams of heaps in coroutines."""
+
+import asyncio
+
+import packets
+import pytest
+
+import dpdk_spead as ds
+import dpdk_spead.recv.asyncio
+from dpdk_spead import recv
+
+PATIENCE = 60
+
+
+def run(coroutine):
+    return asyncio.run(asyncio.wait_for(coroutine, PATIENCE))
+
+
+def stream_of(*queues):
+    s = recv.asyncio.Stream(ds.ThreadPool())
+    for queue in queues:
+        s.add_inproc_reader(queue)
+    return s
+
+
+def test_heaps_come_while_others_work():
+    async def work():
+        queue = ds.InprocQueue()
+        s = stream_of(queue)
+
+        async def feed():
+            for cnt in range(1, 201):
+                queue.add_packet(packets.heap(cnt, b"abc")[0])
+                await asyncio.sleep(0)
+            queue.stop()
+
+        feeding = asyncio.ensure_future(feed())
+        counts = [heap.cnt async for heap in s]
+        await feeding
+        assert counts == list(range(1, 201))
+        with pytest.raises(ds.Stopped):
+            await s.get()
+
+    run(work())
+
+
+def test_waiting_coroutines_are_served_in_their_order():
+    async def work():
+        queue = ds.InprocQueue()
+        s = stream_of(queue)
+        tasks = [asyncio.ensure_future(s.get()) for _ in range(5)]
+        await asyncio.sleep(0)
+        tasks[1].cancel()
+        await asyncio.sleep(0)
+        for cnt in range(1, 5):
+            queue.add_packet(packets.heap(cnt, b"abc")[0])
+        others = [tasks[0], tasks[2], tasks[3], tasks[4]]
+        assert [(await task).cnt for task in others] == [1, 2, 3, 4]
+        assert tasks[1].cancelled()
+        last = asyncio.ensure_future(s.get())
+        await asyncio.sleep(0)
+        last.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await last
+        queue.add_packet(packets.heap(9, b"abc")[0])
+        assert (await s.get()).cnt == 9
+
+    run(work())
+
+
+def test_the_end_reaches_all_that_wait():
+    async def work():
+        queue = ds.InprocQueue()
+        s = stream_of(queue)
+        tasks = [asyncio.ensure_future(s.get()) for _ in range(3)]
+        await asyncio.sleep(0)
+        s.stop()
+        for task in tasks:
+            with pytest.raises(ds.Stopped):
+                await task
+        assert [heap async for heap in s] == []
+
+    run(work())
+
+
+def test_two_streams_and_two_loops():
+    async def work():
+        first, second = ds.InprocQueue(), ds.InprocQueue()
+        one, two = stream_of(first), stream_of(second)
+        waiting = [asyncio.ensure_future(one.get()), asyncio.ensure_future(two.get())]
+        await asyncio.sleep(0)
+        second.add_packet(packets.heap(2, b"abc")[0])
+        first.add_packet(packets.heap(1, b"abc")[0])
+        assert [(await w).cnt for w in waiting] == [1, 2]
+        return first, one
+
+    queue, s = run(work())
+    queue.add_packet(packets.heap(3, b"abc")[0])
+
+    async def again():
+        return (await s.get()).cnt
+
+    assert run(again()) == 3
+
+
+def test_a_stream_without_a_reader_waits():
+    async def work():
+        s = recv.asyncio.Stream(ds.ThreadPool())
+        task = asyncio.ensure_future(s.get())
+        await asyncio.sleep(0)
+        s.add_buffer_reader(packets.heaps(2, 100))
+        assert (await task).cnt == 1
+        assert (await s.get()).cnt == 2
+
+    run(work())

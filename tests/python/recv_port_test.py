@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Streams of heaps on a port. Each case is a process of its own: EAL starts once in one."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+PRELUDE = """
+import asyncio, select, sys, time
+import numpy as np
+import dpdk_spead as ds
+from dpdk_spead import recv
+import dpdk_spead.recv.asyncio
+
+SEND = '''
+version = 1
+[[port]]
+name = "p0"
+device = "net_ring0"
+[[send]]
+name = "out"
+port = "p0"
+endpoints = ["239.10.10.0:7148"]
+heap_size = "64KiB"
+heaps = 100
+verify = true
+rate = "2Gb/s"
+'''
+ENDPOINT = ("239.10.10.0", 7148)
+
+def stream(kind=recv.Stream, **config):
+    s = kind(ds.ThreadPool(), recv.StreamConfig(**config), recv.RingStreamConfig(heaps=200))
+    s.add_udp_ibv_reader(recv.UdpIbvConfig(endpoints=[ENDPOINT], interface_address="net_ring0"))
+    return s
+"""
+
+
+def script(text, *, status=0, **options):
+    done = subprocess.run([sys.executable, "-c", PRELUDE + textwrap.dedent(text)], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=120, check=False, **options)
+    assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
+    return done
+
+
+def test_a_port_brings_heaps_and_ends_with_the_script():
+    script("""
+        s = stream()
+        try:
+            s.add_buffer_reader(b"")
+        except ValueError as error:
+            assert "another stream" in str(error)
+        else:
+            raise AssertionError
+        ds.run(SEND)
+        held = [s.get() for _ in range(100)]
+        assert sorted(h.cnt for h in held) == list(range(1, 101)) or len({h.cnt for h in held}) == 100
+        arrays = [np.frombuffer(i, np.uint8) for h in held for i in h.get_items() if not i.is_immediate]
+        assert sum(a.size for a in arrays) >= 100 * 65536
+        counters = s.counters
+        assert counters["heaps"] >= 100 and counters["packets_no_memory"] == 0, counters
+        s.stats
+        s.add_endpoint("239.10.10.1:7148")
+        s.remove_endpoint("239.10.10.1:7148")
+    """)
+
+
+def test_coroutines_take_heaps_of_a_port():
+    script("""
+        async def work():
+            s = stream(recv.asyncio.Stream)
+            ds.run(SEND)
+            counts = set()
+            while len(counts) < 100:
+                counts.add((await s.get()).cnt)
+            s.stop()
+            async for heap in s:
+                counts.add(heap.cnt)
+        asyncio.run(asyncio.wait_for(work(), 60))
+    """)
+
+
+def test_a_held_stream_on_a_port_ends_with_an_exception():
+    done = script("""
+        s = stream()
+        ds.run(SEND)
+        held = [s.get() for _ in range(10)]
+        cycle = [s, held]
+        cycle.append(cycle)
+        raise KeyError("end")
+    """, status=1)
+    assert "KeyError" in done.stderr and "Fatal" not in done.stderr
+
+
+def test_a_refusal_is_an_exception_and_may_be_corrected():
+    script("""
+        for wrong in ("net_no_such_card0", "203.0.113.77"):
+            s = recv.Stream(ds.ThreadPool())
+            try:
+                s.add_udp_ibv_reader(recv.UdpIbvConfig(endpoints=[ENDPOINT], interface_address=wrong))
+            except RuntimeError as error:
+                assert wrong in str(error), error
+            else:
+                raise AssertionError
+            s.add_udp_ibv_reader(recv.UdpIbvConfig(endpoints=[ENDPOINT], interface_address="net_ring0"))
+            s.stop()
+            assert list(s) == []
+    """)
+
+
+def test_the_environment_turns_readers_into_ports():
+    script("""
+        s = recv.Stream(ds.ThreadPool())
+        s.add_udp_reader("239.10.10.0", 7148)
+        ds.run(SEND)
+        assert s.get().cnt >= 0
+        try:
+            s.add_udp_reader(7149, bind_hostname="::1")
+        except ValueError as error:
+            assert "another stream" in str(error)
+    """, env={**os.environ, "DPDK_SPEAD_INTERFACE": "net_ring0"})

@@ -52,8 +52,8 @@ class UserQueues {
       public:
         explicit Queue(std::shared_ptr<heap::HeapQueue> q) : queue_(std::move(q)) {}
 
-        /// Waits until users take heaps of a full queue, `patience` at most. Returns false at once if the queue
-        /// has room. For one thread, which fills the queue and is no lcore.
+        /// Waits until users take heaps of a full queue, `patience` at most. Returns false at once if the
+        /// queue has room. For one thread, which fills the queue and is no lcore.
         bool wait_for_room(std::chrono::nanoseconds patience);
 
       private:

@@ -416,6 +416,12 @@ std::unique_ptr<HeapStream> make_stream(const py::kwargs& kwargs) {
     take("allow_unsized_heaps", o.allow_unsized_heaps);
     take("contiguous_only", o.contiguous_only);
     take("keep_ranges", o.keep_ranges);
+    if (kwargs.contains("copy")) {
+        const auto copy = py::cast<std::string>(kwargs["copy"]);
+        c.copy = copy == "cached"      ? spead::Copy::cached
+                 : copy == "streaming" ? spead::Copy::streaming
+                                       : spead::Copy::automatic;
+    }
     if (kwargs.contains("lcores"))
         for (const py::handle cpu : kwargs["lcores"])
             c.lcores.push_back(py::cast<unsigned>(cpu));

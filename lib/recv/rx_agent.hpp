@@ -140,7 +140,8 @@ class BasicRxAgent {
     void offer_again() noexcept;
     void touch(Lane<Decoder>& lane) noexcept;
     bool tapped(Lane<Decoder>& lane, const rte_mbuf* mbuf, std::uint64_t now) noexcept;
-    void copy_chain(const ChainCopy& c) noexcept;
+    void copy_chain(const ChainCopy& c, const void* next = nullptr) noexcept;
+    static const void* start_of(const ChainCopy& c) noexcept;
     [[gnu::always_inline]] inline void copy_staged(const void* next) noexcept;
     void choose_stores() noexcept;
     void commit_batch() noexcept;
@@ -211,7 +212,7 @@ void BasicRxAgent<Decoder>::copy_staged(const void* next) noexcept {
         streamed |= c.stores == memory::Stores::streaming;
     }
     for (std::uint16_t i = 0; i < chain_count_; i++) {
-        copy_chain(chains_[i]);
+        copy_chain(chains_[i], i + 1 < chain_count_ ? start_of(chains_[i + 1]) : nullptr);
         streamed |= chains_[i].stores == memory::Stores::streaming;
     }
     // Once for the batch, because it waits for the stores.

@@ -139,8 +139,19 @@ template <class Decoder>
     }
 }
 
+/// Returns the first byte of the payload.
 template <class Decoder>
-void BasicRxAgent<Decoder>::copy_chain(const ChainCopy& c) noexcept {
+const void* BasicRxAgent<Decoder>::start_of(const ChainCopy& c) noexcept {
+    std::size_t skip = c.skip;
+    const rte_mbuf* m = c.mbuf;
+    for (; m->next != nullptr && skip >= m->data_len; m = m->next)
+        skip -= m->data_len;
+    return rte_pktmbuf_mtod_offset(m, const void*, skip);
+}
+
+/// Copies a payload that lies in pieces, or in one after its headers. The packets go on at `next`.
+template <class Decoder>
+void BasicRxAgent<Decoder>::copy_chain(const ChainCopy& c, const void* next) noexcept {
     const memory::PayloadCopy& copy = copies_of_.with(c.stores);
     std::byte* to = *c.base + c.offset;
     std::uint64_t at = c.at;
@@ -157,7 +168,7 @@ void BasicRxAgent<Decoder>::copy_chain(const ChainCopy& c) noexcept {
             chunk::copy_rows(copy, to, *c.rows, at, from, n);
             at += n;
         } else {
-            copy(to, from, n);
+            copy.then(to, from, n, n == left ? next : nullptr);
             to += n;
         }
         left -= n;
@@ -190,7 +201,8 @@ void BasicRxAgent<Decoder>::choose_stores() noexcept {
 
 template PortOutcome BasicRxAgent<SpeadDecoder>::slow_path(Source&, rte_mbuf*, std::uint64_t) noexcept;
 template void BasicRxAgent<SpeadDecoder>::pass_on(Source&, const rte_mbuf*) noexcept;
-template void BasicRxAgent<SpeadDecoder>::copy_chain(const ChainCopy&) noexcept;
+template void BasicRxAgent<SpeadDecoder>::copy_chain(const ChainCopy&, const void*) noexcept;
+template const void* BasicRxAgent<SpeadDecoder>::start_of(const ChainCopy&) noexcept;
 template void BasicRxAgent<SpeadDecoder>::choose_stores() noexcept;
 
 }  // namespace spead::recv

@@ -249,6 +249,7 @@ bool LocalRun::feed() {
         // Heaps that wait for room go on when there is some, whether or not packets come.
         if (fed == recv::PacketReader::Fed::nothing && lane_->blocked())
             fed = recv::PacketReader::Fed::blocked;
+        note_wait(fed == recv::PacketReader::Fed::blocked);
     }
     if (fed == recv::PacketReader::Fed::nothing && !busy_)
         reader_->wait(kRest);
@@ -262,9 +263,12 @@ void LocalRun::note_work(std::uint64_t before) noexcept {
     const std::uint64_t packets = lane_->counters()[PortOutcome::stream] - before;
     work_.bursts += packets != 0;
     work_.largest = std::max(work_.largest, packets);
-    const bool blocked = lane_->blocked();
-    work_.blocked += blocked && !is_blocked_;
-    is_blocked_ = blocked;
+}
+
+/// Counts the beginnings of waits for the consumer. In a burst, after all heaps were handed over that can be.
+void LocalRun::note_wait(bool waits) noexcept {
+    work_.blocked += waits && !is_blocked_;
+    is_blocked_ = waits;
 }
 
 /// Waits until the consumer may have made room. Between bursts.
@@ -288,7 +292,7 @@ bool LocalRun::hand_over() noexcept {
     const BurstMutex::Lock lock = turn_.burst();
     if (lane_->flush())
         return true;
-    note_work(lane_->counters()[PortOutcome::stream]);
+    note_wait(true);
     if (giving_up_)
         lane_->drop_rest();
     return giving_up_;

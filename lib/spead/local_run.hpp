@@ -100,6 +100,7 @@ class LocalRun {
     void receive() noexcept;
     bool feed();
     void note_work(std::uint64_t before) noexcept;
+    void note_wait(bool waits) noexcept;
     void wait_for_consumer() const;
     void end_reading() noexcept;
     bool hand_over() noexcept;

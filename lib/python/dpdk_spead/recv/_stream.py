@@ -15,7 +15,7 @@ DEFAULT_MAX_HEAP_BYTES = 64 << 20
 
 #: Heaps that may wait in any case. With fewer, the threads of the stream and of its user would wait for each other at
 #: nearly every heap.
-_LEAST_QUEUE = 64
+_LEAST_QUEUE = 16
 
 
 def _power_of_two(number: int) -> int:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "chunk/callback.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <rte_cycles.h>
@@ -40,6 +41,8 @@ std::int64_t value_of(const heap::PacketView& view, std::uint64_t id) {
 }  // namespace
 
 Layout PlaceCallback::layout(const std::string& where) const {
+    if (loose)
+        return {.heaps = 1, .bytes = Placement::kMaxBytes};
     if (heaps == 0 || heaps > Placement::kMaxHeaps || bytes == 0 || bytes > Placement::kMaxBytes)
         throw_usage(where, "its chunks have {} heaps in {} bytes; give 1 to {} heaps, and 1 to {} bytes",
                     heaps, bytes, Placement::kMaxHeaps, Placement::kMaxBytes);
@@ -69,7 +72,7 @@ CallbackMap::CallbackMap(const PlaceCallback& callback, stats::CallbackCounts& c
         throw_usage(PlaceCallback::kWhere, "{} items: it may ask for {}", c.items.size(),
                     PlaceCallback::kMaxItems);
     static_cast<void>(c.layout());
-    if (c.most_extra > PlaceCallback::kMaxExtra || c.most_extra > c.extra_bytes)
+    if (c.most_extra > PlaceCallback::kMaxExtra || (c.most_extra > c.extra_bytes && !c.loose))
         throw_usage(PlaceCallback::kWhere, "{} extra bytes for a heap: a chunk has {}, and a heap at most {}",
                     c.most_extra, c.extra_bytes, PlaceCallback::kMaxExtra);
     values_.resize((kBatch + 1) * c.items.size());
@@ -138,17 +141,24 @@ PacketOutcome CallbackMap::check(std::size_t at, HeapSpot& spot) noexcept {
         counts_.rejected++;
         return PacketOutcome::rejected;
     }
+    const HeapSpot::Where where{p.chunk, p.heap, p.offset, p.extra_at};
+    // Not by p.extra, which the callback may have changed.
+    const std::byte* const extra = extras_.data() + at * c.most_extra;
+    if (c.loose && p.extra_size <= c.most_extra) {
+        const std::uint64_t packets =
+            c.packet_bytes == 0 ? 0 : (std::max<std::uint64_t>(length, 1) - 1) / c.packet_bytes + 1;
+        spot = {where, where, length, {extra, p.extra_size}, packets};
+        return PacketOutcome::placed;
+    }
     const bool fits =
-        p.heap < c.heaps && length <= c.bytes && p.offset <= c.bytes - length &&
+        !c.loose && p.heap < c.heaps && length <= c.bytes && p.offset <= c.bytes - length &&
         p.extra_size <= c.most_extra && p.extra_at <= c.extra_bytes - p.extra_size &&
         (c.packets_per_heap == 1 || length <= std::uint64_t{c.packets_per_heap} * c.packet_bytes);
     if (!fits) {
         counts_.nonsense++;
         return PacketOutcome::rejected;
     }
-    // Not by p.extra, which the callback may have changed.
-    const HeapSpot::Where where{p.chunk, p.heap, p.offset, p.extra_at};
-    spot = {where, where, length, {extras_.data() + at * c.most_extra, p.extra_size}};
+    spot = {where, where, length, {extra, p.extra_size}};
     return PacketOutcome::placed;
 }
 

@@ -59,6 +59,9 @@ struct PlaceCallback {
     std::uint64_t most_extra = 0;        ///< of them, for a heap, at most kMaxExtra
     std::uint32_t packet_bytes = 0;      ///< payload of a packet but a heap's last, for presence by packet
     std::uint32_t packets_per_heap = 1;  ///< at most
+    /// Says that each chunk has sizes of its own (ChunkQueue): those above have no effect. With
+    /// `packet_bytes`, ChunkPlace::heap is the number of the heap's first packet.
+    bool loose = false;
 
     /// Returns the sizes of its chunks, for ChunkRing::add(). Throws UsageError for impossible ones; `where`
     /// is the error's where().

@@ -40,6 +40,8 @@ struct Chunk {
     MemoryKind kind = MemoryKind::host;  ///< of `data`
     void* user = nullptr;                ///< the user's own
     std::uint32_t index = 0;             ///< number in its ring: 0 for the first that was added
+    /// Marks a chunk of a ChunkQueue: its sizes are its own, and `parts` are `present`.
+    bool loose = false;
 
     /// Holds 1 for each part of a heap that arrived: a packet in the direct way, the heap in the tracked
     /// way. Several lcores may write the same byte: std::atomic_ref, relaxed. Belongs to the ring.

@@ -67,6 +67,8 @@ ChunkLane::ChunkLane(const PlaceCallback& callback, ChunkWindow& window, stats::
       votes_(window.config().max_jump != 0) {
     if (callback.packets_per_heap > 1)
         learn_part(callback.packet_bytes);
+    else if (callback.loose)
+        part_bytes_ = callback.packet_bytes;
     tracked_ = std::make_unique<Tracked>(heaps, *callback_, part_bytes_, member_, counters_);
     note_way();
 }
@@ -162,7 +164,7 @@ ChunkLane::Accepted ChunkLane::missing(Member::Missing why, std::uint32_t source
 
 bool ChunkLane::comes_back() const noexcept {
     const ChunkWindow& window = member_.window();
-    return can_wait_ && (window.ring().chunks() > window.open() - window.retired() ||
+    return can_wait_ && (window.ring().has_more_than(window.open() - window.retired()) ||
                          window.config().eviction == Eviction::lossless);
 }
 

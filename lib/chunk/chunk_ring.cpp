@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <poll.h>
+#include <utility>
 
 #include <rte_ring.h>
 
@@ -102,6 +103,12 @@ ChunkRing::ChunkRing(std::size_t chunks)
     chunks_.reserve(chunks);
 }
 
+ChunkRing::ChunkRing(std::shared_ptr<ChunkQueue> free, std::shared_ptr<ChunkQueue> data) : ChunkRing(1) {
+    capacity_ = kMaxLoose;
+    loose_free_ = std::move(free);
+    loose_data_ = std::move(data);
+}
+
 ChunkRing::~ChunkRing() = default;
 
 Chunk& ChunkRing::add(const Layout& layout, std::span<std::byte> data, std::span<std::uint8_t> present,
@@ -181,11 +188,11 @@ bool ChunkRing::give_back(Chunk& chunk) noexcept {
 }
 
 std::size_t ChunkRing::waiting() const noexcept {
-    return rte_ring_count(data_.get());
+    return loose() ? loose_data_->size() : rte_ring_count(data_.get());
 }
 
 std::size_t ChunkRing::free() const noexcept {
-    return rte_ring_count(free_.get());
+    return loose() ? loose_free_->size() : rte_ring_count(free_.get());
 }
 
 bool ChunkRing::arm() {
@@ -216,7 +223,25 @@ void ChunkRing::close() noexcept {
     data_event_.wake();
 }
 
+/// Takes a chunk from the user's queue, with empty books.
+Chunk* ChunkRing::open_loose() noexcept {
+    constexpr auto relaxed = std::memory_order_relaxed;
+    if (loose_out_.load(relaxed) >= kMaxLoose)
+        return nullptr;
+    Chunk* const chunk = loose_free_->open();
+    if (chunk == nullptr)
+        return nullptr;
+    const std::size_t out = loose_out_.fetch_add(1, relaxed) + 1;
+    largest_.store(std::max(largest_.load(relaxed), chunk->data.size()), relaxed);
+    bytes_.store(std::max(bytes_.load(relaxed), (out + 1) * chunk->data.size()), relaxed);
+    std::fill(chunk->shares.begin(), chunk->shares.end(), Chunk::Share{});
+    chunk->holder.store(Holder::window, relaxed);
+    return chunk;
+}
+
 Chunk* ChunkRing::open() noexcept {
+    if (loose())
+        return open_loose();
     void* entry = nullptr;
     if (rte_ring_mc_rts_dequeue_bulk(free_.get(), &entry, 1, nullptr) == 0)
         return nullptr;
@@ -226,12 +251,22 @@ Chunk* ChunkRing::open() noexcept {
 }
 
 void ChunkRing::hand_over(Chunk& chunk) noexcept {
+    if (loose()) {
+        loose_out_.fetch_sub(1, std::memory_order_relaxed);
+        loose_data_->push(chunk);
+        return;
+    }
     chunk.holder.store(Holder::data, std::memory_order_relaxed);
     void* const entry = &chunk;
     rte_ring_mp_rts_enqueue_bulk(data_.get(), &entry, 1, nullptr);
 }
 
 void ChunkRing::return_unused(Chunk& chunk) noexcept {
+    if (loose()) {
+        loose_out_.fetch_sub(1, std::memory_order_relaxed);
+        loose_free_->push(chunk);
+        return;
+    }
     chunk.holder.store(Holder::free, std::memory_order_relaxed);
     void* const entry = &chunk;
     rte_ring_mp_rts_enqueue_bulk(free_.get(), &entry, 1, nullptr);

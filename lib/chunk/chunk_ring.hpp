@@ -11,6 +11,7 @@
 #include "base/armed_event.hpp"
 #include "base/own_ring.hpp"
 #include "chunk/chunk.hpp"
+#include "chunk/chunk_queue.hpp"
 #include "chunk/placement.hpp"
 
 namespace spead::chunk {
@@ -33,9 +34,14 @@ struct RingCounts {
 class ChunkRing {
   public:
     static constexpr std::size_t kMaxChunks = 65536;
+    /// Limits the loose chunks that windows have at a time.
+    static constexpr std::size_t kMaxLoose = 2048;
 
     /// Makes a ring for up to `chunks` chunks. Throws Error.
     explicit ChunkRing(std::size_t chunks);
+    /// Makes a ring whose free chunks come from a queue of the user's, and whose full ones go to another: the
+    /// user's side is theirs. It has no chunks of its own. Throws Error.
+    ChunkRing(std::shared_ptr<ChunkQueue> free, std::shared_ptr<ChunkQueue> data);
     ~ChunkRing();
     ChunkRing(const ChunkRing&) = delete;
     ChunkRing& operator=(const ChunkRing&) = delete;
@@ -47,9 +53,19 @@ class ChunkRing {
     Chunk& add(const Layout& layout, std::span<std::byte> data, std::span<std::uint8_t> present,
                std::span<std::byte> extra, MemoryKind kind = MemoryKind::host, void* user = nullptr);
     std::size_t chunks() const noexcept { return chunks_.size(); }
+    /// Returns whether its chunks come from queues.
+    bool loose() const noexcept { return loose_free_ != nullptr; }
+    /// Returns the queue that gets the full ones; null: it is not loose.
+    const std::shared_ptr<ChunkQueue>& loose_data() const noexcept { return loose_data_; }
+    /// Returns whether more than so many chunks are on their way to or from windows.
+    bool has_more_than(std::size_t open) const noexcept { return loose() || chunks() > open; }
     std::size_t capacity() const noexcept { return capacity_; }
     /// Returns the bytes of all chunks' payload. Any thread.
     std::size_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
+    /// Returns the bytes of a chunk's payload; of loose ones, those of the largest so far. Any thread.
+    std::size_t bytes_of_chunk() const noexcept {
+        return loose() ? largest_.load(std::memory_order_relaxed) : chunks_.front()->chunk.data.size();
+    }
     /// Returns a chunk by Chunk::index.
     Chunk& at(std::size_t index) noexcept { return chunks_[index]->chunk; }
 
@@ -84,7 +100,12 @@ class ChunkRing {
     /// Returns a chunk that was opened and not used.
     void return_unused(Chunk& chunk) noexcept;
     /// Wakes a user that sleeps. Call it once after hand_over().
-    void wake() noexcept { data_event_.announce(); }
+    void wake() noexcept {
+        if (loose_data_)
+            loose_data_->wake();
+        else
+            data_event_.announce();
+    }
 
   private:
     /// Holds what the ring owns for a chunk.
@@ -96,11 +117,16 @@ class ChunkRing {
     };
 
     void zero(Owned& owned) noexcept;
+    Chunk* open_loose() noexcept;
 
     std::size_t capacity_;
     std::atomic<std::size_t> bytes_{0};
     OwnRing free_;
     OwnRing data_;
+    std::shared_ptr<ChunkQueue> loose_free_{};
+    std::shared_ptr<ChunkQueue> loose_data_{};
+    std::atomic<std::size_t> loose_out_{0};       ///< loose chunks that windows have
+    std::atomic<std::size_t> largest_{0};         ///< loose chunk, in bytes
     std::vector<std::unique_ptr<Owned>> chunks_;  ///< by Chunk::index
     ArmedEvent data_event_{"chunk ring"};
     std::atomic<bool> closed_{false};

@@ -22,11 +22,13 @@ struct HeapSpot {
     Where anew;                        ///< if the window begins anew: without the wraps before
     std::uint64_t length = 0;          ///< bytes of the heap
     std::span<const std::byte> extra;  ///< extra values; valid until the next find()
+    /// Holds the parts of the heap, of which `heap` is the first one's number; 0: those of the chunk's heaps.
+    std::uint64_t parts = 0;
 };
 
 /// Finds the spots of heaps from the packets that tell: a declared placement, or a user's callback. All
-/// answers are within the chunk's layout. Belongs to one lcore; no function allocates, locks, throws or
-/// waits.
+/// answers are within the chunk's layout, if all chunks have one. Belongs to one lcore; no function
+/// allocates, locks, throws or waits.
 class HeapMap {
   public:
     /// Returns `placed`, or why the heap has no spot.

@@ -21,6 +21,16 @@ heap::WindowConfig of_chunks(heap::WindowConfig config) {
     return config;
 }
 
+/// Returns whether a chunk with sizes of its own has room for a heap.
+bool has_room(const Chunk& chunk, const HeapSpot::Where& at, const HeapSpot& to, std::uint64_t first,
+              std::uint64_t parts) {
+    const auto lies_in = [](std::uint64_t begin, std::uint64_t length, std::uint64_t size) {
+        return length <= size && begin <= size - length;
+    };
+    return lies_in(first, parts, chunk.parts.size()) && lies_in(at.offset, to.length, chunk.data.size()) &&
+           (to.extra.empty() || lies_in(at.extra_offset, to.extra.size(), chunk.extra.size()));
+}
+
 }  // namespace
 
 Tracked::Tracked(heap::WindowConfig heaps, HeapMap& map, std::uint32_t part_bytes, Member& member,
@@ -160,14 +170,21 @@ heap::HeapPlacer::Answer Tracked::begin(const heap::PacketView& view, std::uint3
     }
     // Another heap with this place, or the same one again. Of a heap that two lcores share, each packet
     // comes to one of them.
-    const std::uint64_t part =
-        chunk->parts_per_heap == 1
-            ? 0
-            : std::min<std::uint64_t>(view.offset / part_bytes_, chunk->parts_per_heap - 1U);
-    if (std::atomic_ref(chunk->parts[at.heap * chunk->parts_per_heap + part])
-            .load(std::memory_order_relaxed) != 0)
-        return {.outcome = PacketOutcome::duplicate};
-    spots_[record] = {.chunk = chunk, .id = at.id, .heap = at.heap};
+    const std::uint64_t parts = to.parts != 0 ? to.parts : chunk->parts_per_heap;
+    const std::uint64_t first = to.parts != 0 ? at.heap : at.heap * parts;
+    if (chunk->loose) [[unlikely]] {
+        // A user's presence may have anything in it, and it has an end.
+        if (!has_room(*chunk, at, to, first, parts)) {
+            counters_.callback.nonsense++;
+            return {.outcome = PacketOutcome::rejected};
+        }
+    } else {
+        const std::uint64_t part =
+            parts == 1 ? 0 : std::min<std::uint64_t>(view.offset / part_bytes_, parts - 1);
+        if (std::atomic_ref(chunk->parts[first + part]).load(std::memory_order_relaxed) != 0)
+            return {.outcome = PacketOutcome::duplicate};
+    }
+    spots_[record] = {.chunk = chunk, .id = at.id, .first = first, .parts = parts};
     for (std::size_t i = 0; i < to.extra.size(); i++)
         std::atomic_ref(chunk->extra[at.extra_offset + i]).store(to.extra[i], std::memory_order_relaxed);
     Chunk::Share& share = chunk->shares[member_.number()];
@@ -196,8 +213,8 @@ void Tracked::set_parts(const heap::Record& r, const Spot& spot, std::uint64_t b
                         std::uint64_t end) noexcept {
     const std::uint64_t first = (begin + part_bytes_ - 1) / part_bytes_;
     const std::uint64_t past = end == r.length ? (end + part_bytes_ - 1) / part_bytes_ : end / part_bytes_;
-    for (std::uint64_t part = first; part < std::min<std::uint64_t>(past, spot.chunk->parts_per_heap); part++)
-        set_part(*spot.chunk, spot.heap * spot.chunk->parts_per_heap + part);
+    for (std::uint64_t part = first; part < std::min(past, spot.parts); part++)
+        set_part(*spot.chunk, spot.first + part);
 }
 
 /// Adds to the chunk's books what has arrived of a heap since the last time.
@@ -213,10 +230,10 @@ void Tracked::account(const heap::Record& r, Spot& spot) noexcept {
         member_.used(*spot.chunk);
     spot.packets = r.packets;
     spot.bytes = r.coverage.received();
-    if (spot.chunk->parts_per_heap == 1) {
+    if (spot.parts == 1) {
         // Wherever its item pointers point: nobody sees them.
         if (r.coverage.received() == r.length)
-            set_part(*spot.chunk, spot.heap);
+            set_part(*spot.chunk, spot.first);
         return;
     }
     if (r.coverage.prefix() != 0)

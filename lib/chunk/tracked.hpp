@@ -68,7 +68,8 @@ class Tracked final : private heap::HeapPlacer {
     struct Spot {
         Chunk* chunk = nullptr;  ///< null: nothing may be written to it any more
         std::int64_t id = 0;
-        std::uint64_t heap = 0;
+        std::uint64_t first = 0;  ///< number of its first part
+        std::uint64_t parts = 1;
         std::uint64_t bytes = 0;
         std::uint32_t packets = 0;
     };

@@ -52,7 +52,8 @@ void tell(const chunk::WindowCounts& window, stats::ChunkCounts& to) noexcept {
 
 ChunkFilling::ChunkFilling(const UserChunks::Use& use, const ChunkShape& shape, const ChunkPlan& plan)
     : filling_(alone(use), shape, plan, kMostWindows * plan.window),
-      window_(window_config(plan, filling_.number()), use.chunks->ring()),
+      window_(window_config(plan, use.chunks->ring().loose() ? use.tag : filling_.number()),
+              use.chunks->ring()),
       heaps_(shape.layout.heaps) {
     // No stream has filled one of them yet.
     if (shape.placement)
@@ -107,12 +108,13 @@ stats::ChunkCounts ChunkGroup::counts() const {
     finished += current_->filler()->tally.finished();
     chunk::ChunkRing& ring = current_->window().ring();
     all.add(current_->counts());
-    all.buffers = ring.chunks();
-    all.buffer_bytes = ring.at(0).data.size();
+    all.buffer_bytes = ring.bytes_of_chunk();
     // Others may have chunks of the ring, too.
     all.free = ring.free();
     all.open = all.opened - std::min(all.opened, all.handed_over);
-    all.waiting = all.handed_over - std::min(all.handed_over, all.taken);
+    all.buffers = ring.loose() ? std::max<std::uint64_t>(1, all.free + all.open) : ring.chunks();
+    // Nobody tells when loose chunks are taken.
+    all.waiting = ring.loose() ? 0 : all.handed_over - std::min(all.handed_over, all.taken);
     all.held = all.taken - std::min(all.taken, finished);
     return all;
 }

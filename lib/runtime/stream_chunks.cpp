@@ -107,6 +107,7 @@ StreamChunks::StreamChunks(const ReceivePlan& plan, const UserChunks::Use& use,
       heaps_(shape_of(placement_, make_callback_).layout.heaps),
       filling_(filling_of(use, shape_of(placement_, make_callback_), *plan.chunk)),
       open_(use.open),
+      at_end_(use.at_end),
       group_(use.group),
       ring_(use.chunks, &use.chunks->ring()),
       tally_(filling_->filler(), &filling_->filler()->tally),
@@ -140,6 +141,8 @@ void StreamChunks::close() noexcept {
             if (open_)
                 open_->fetch_sub(1);
             filling_->leave();
+            if (at_end_ && std::exchange(served_, false))
+                at_end_();
         }
         ended_.store(true, std::memory_order_release);
     } else {
@@ -179,12 +182,13 @@ stats::ChunkCounts StreamChunks::counts() const {
     tally_->tell(c, ticks_per_second());
     tell(window_.counts(), c);
     c.heaps_skipped = c.skipped * heaps_;
-    c.buffers = ring_->chunks();
-    c.buffer_bytes = ring_->at(0).data.size();
+    c.buffer_bytes = ring_->bytes_of_chunk();
     // Other streams may have chunks of the ring, too.
     c.free = ring_->free();
     c.open = c.opened - std::min(c.opened, c.handed_over);
-    c.waiting = c.handed_over - std::min(c.handed_over, c.taken);
+    c.buffers = ring_->loose() ? std::max<std::uint64_t>(1, c.free + c.open) : ring_->chunks();
+    // Nobody tells when loose chunks are taken.
+    c.waiting = ring_->loose() ? 0 : c.handed_over - std::min(c.handed_over, c.taken);
     c.held = c.taken - std::min(c.taken, finished);
     return c;
 }

@@ -59,6 +59,7 @@ class StreamChunks {
     void serve() noexcept {
         if (filling_)
             filling_->serve();
+        served_ = true;
     }
     /// Says that no lane hands chunks over any more. The thread takes those that wait, and ends the sink.
     void close() noexcept;
@@ -94,7 +95,9 @@ class StreamChunks {
     std::vector<std::byte> extra_;            ///< of all chunks
     std::shared_ptr<ChunkFilling> filling_;   ///< perhaps a group's; null: the thread takes the chunks
     std::shared_ptr<std::atomic<int>> open_;  ///< UserChunks::Use::open
+    std::function<void()> at_end_;            ///< UserChunks::Use::at_end
     bool joined_ = false;                     ///< filling_
+    bool served_ = false;
     std::shared_ptr<ChunkGroup> group_;
     std::shared_ptr<chunk::ChunkRing> ring_;        ///< perhaps the user's
     std::shared_ptr<ChunkTally> tally_;             ///< perhaps the filling's

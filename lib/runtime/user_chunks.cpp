@@ -35,7 +35,7 @@ ChunkShape::ChunkShape(const chunk::Placement& p)
     : layout(p.check("placement")), placement(p), text(fmt::format("the placement `{}`", p.text())) {}
 
 ChunkShape::ChunkShape(const chunk::PlaceCallback& sizes)
-    : layout(sizes.layout()), text("a place callback") {}
+    : layout(sizes.layout()), loose(sizes.loose), text("a place callback") {}
 
 /// Throws UsageError unless the shape is that of the chunks before. Guarded. Streams may need fewer parts of
 /// a heap than the chunks have; further chunks (`exactly`) may not have fewer.
@@ -49,7 +49,13 @@ void UserChunks::need_like(const ChunkShape& shape, bool exactly) const {
                     shape_->text, sums(shape_->layout), shape.text, sums(shape.layout));
 }
 
+void UserChunks::need_own_chunks() const {
+    if (ring_.loose())
+        throw_usage(kChunks, "its chunks come and go through queues; put them in there, and take them there");
+}
+
 void UserChunks::add(const ChunkShape& shape, std::size_t chunks) {
+    need_own_chunks();
     const chunk::Layout& layout = shape.layout;
     const std::lock_guard lock(mutex_);
     if (chunks == 0 || chunks > ring_.capacity() - ring_.chunks())
@@ -81,6 +87,7 @@ void UserChunks::add(const ChunkShape& shape, std::size_t chunks) {
 
 void UserChunks::add(const ChunkShape& shape, std::span<std::byte> data, std::span<std::uint8_t> present,
                      std::span<std::byte> extra, void* user) {
+    need_own_chunks();
     const chunk::Layout& layout = shape.layout;
     const std::lock_guard lock(mutex_);
     if (begun_ || filling_ != 0)
@@ -94,6 +101,15 @@ void UserChunks::add(const ChunkShape& shape, std::span<std::byte> data, std::sp
 }
 
 void UserChunks::check(const ChunkShape& shape, std::uint32_t window, bool back_fill) const {
+    if (shape.loose != ring_.loose() && ring_.loose())
+        throw_usage(kChunks,
+                    "its chunks come from a queue, each with sizes of its own; give a place callback with "
+                    "ChunkSizes::by_chunk");
+    if (shape.loose != ring_.loose())
+        throw_usage(kChunks,
+                    "ChunkSizes::by_chunk is for chunks that come from queues; give the sizes of all");
+    if (ring_.loose())
+        return;
     const std::lock_guard lock(mutex_);
     need_like(shape, false);
     const std::uint32_t spare = ChunkPlan::spare(back_fill);

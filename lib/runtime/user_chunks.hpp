@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "chunk/callback.hpp"
@@ -34,6 +35,7 @@ struct ChunkShape {
 
     chunk::Layout layout;
     std::optional<chunk::Placement> placement;  ///< none: a callback places the heaps
+    bool loose = false;                         ///< each chunk has sizes of its own
     std::string text;                           ///< "the placement `...`"
 };
 
@@ -61,6 +63,9 @@ class UserChunks {
 
     /// Makes room for up to `chunks` chunks. Throws UsageError, Error.
     explicit UserChunks(std::size_t chunks) : ring_(chunks) {}
+    /// Passes chunks from one queue of the user's to another. The user's side is theirs. Throws Error.
+    UserChunks(std::shared_ptr<chunk::ChunkQueue> free, std::shared_ptr<chunk::ChunkQueue> data)
+        : ring_(std::move(free), std::move(data)) {}
     UserChunks(const UserChunks&) = delete;
     UserChunks& operator=(const UserChunks&) = delete;
 
@@ -85,6 +90,9 @@ class UserChunks {
         std::shared_ptr<ChunkGroup> group{};  ///< of the streams that fill them together; null: none others
         /// Counts the stream's own parts that have not ended; may be null.
         std::shared_ptr<std::atomic<int>> open{};
+        /// Is called at the end of each of its parts that has started, on the thread that ends it; may be
+        /// empty.
+        std::function<void()> at_end{};
     };
     /// Lives as long as a stream fills the chunks.
     class Filling {
@@ -109,6 +117,8 @@ class UserChunks {
     };
     chunk::ChunkRing& ring() noexcept { return ring_; }
     const chunk::ChunkRing& ring() const noexcept { return ring_; }
+    /// Throws UsageError if the user's side is that of queues.
+    void need_own_chunks() const;
     /// Throws UsageError as Filling does.
     void check(const ChunkShape& shape, std::uint32_t window, bool back_fill) const;
 

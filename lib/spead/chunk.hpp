@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <spead/chunk_queue.hpp>
 #include <spead/memory.hpp>
 #include <spead/place_callback.hpp>
 #include <spead/placement.hpp>
@@ -85,6 +86,11 @@ class SPEAD_API ChunkRing {
     explicit ChunkRing(std::size_t chunks);
     /// Does the same. If the session ends before a stream has begun, so does the ring.
     ChunkRing(const Process& process, std::size_t chunks);
+    /// Passes loose chunks from one queue to another, as its streams fill them. Those have a place callback
+    /// with ChunkSizes::by_chunk. Users put chunks into `free`, and take them from `full`: here, what adds or
+    /// takes chunks throws UsageError. Other rings may share the queues. Each stream counts as a producer of
+    /// `full`, which stops when all have ended.
+    ChunkRing(const ChunkQueue& free, const ChunkQueue& full);
     ChunkRing(ChunkRing&&) noexcept;
     ChunkRing& operator=(ChunkRing&&) noexcept;
     ~ChunkRing();
@@ -223,6 +229,10 @@ struct ChunkStats {
     std::uint64_t heaps_expected = 0;    ///< in those taken
     std::uint64_t doubled = 0;           ///< packets that two lcores placed at the same time, in those taken
     std::uint64_t resyncs = 0;           ///< jumps of the time that were believed after a vote
+    // Of a stream without a session.
+    std::uint64_t bursts = 0;         ///< of packets that came together
+    std::uint64_t largest_burst = 0;  ///< packets of one
+    std::uint64_t blocked = 0;        ///< times that its source began to wait for a free chunk
     // Of a place callback.
     std::uint64_t callback_calls = 0;
     std::uint64_t callback_heaps = 0;  ///< that it was asked about
@@ -275,6 +285,8 @@ class SPEAD_API ChunkStream {
     void stop() noexcept;
     /// Receives from one more source, as RecvStream::add_reader does.
     void add_reader(const Reader& reader);
+    /// Returns whether it receives nothing now, and has handed its chunks over: it writes to none of them.
+    bool idle() const noexcept;
     /// Returns the counts, from the lcores. After the end of the session: its last counts. Without a session:
     /// earlier ones, if a callback does not return within 2 s.
     ChunkStats stats() const;
@@ -320,6 +332,10 @@ class SPEAD_API ChunkStreamGroup {
     /// Backend::kernel. Throws UsageError for a group with a session, whose streams have ports.
     ChunkStream add(const RecvConfig& config, const Reader& reader);
     ChunkStream add(const RecvConfig& config, const Reader& reader, const Placement& placement);
+    /// Adds a stream with a callback of its own, whose chunks are those of the group's. Throws UsageError for
+    /// a group with a Placement.
+    ChunkStream add(const RecvConfig& config, const PlaceCallback& callback);
+    ChunkStream add(const RecvConfig& config, const Reader& reader, const PlaceCallback& callback);
     /// Starts all streams at once; those that have ended, again. Throws Error, and has changed nothing, when
     /// it cannot.
     void start();

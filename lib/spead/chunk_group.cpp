@@ -66,6 +66,14 @@ struct ChunkStreamGroup::State {
         return own;
     }
 
+    /// Returns a callback of its own. Throws UsageError if the group has a placement.
+    door::Placing placing_of_member(const PlaceCallback& own) const {
+        if (placing.placement)
+            throw_usage(kGroup, "it has {}, and a stream of it a callback; use another group",
+                        placing.shape.text);
+        return door::Placing(own);
+    }
+
     /// Names a stream that was added, which may be gone.
     struct Member {
         std::string name;
@@ -171,6 +179,17 @@ ChunkStream ChunkStreamGroup::add(const RecvConfig& config, const Reader& reader
                                   const Placement& placement) {
     State& s = State::of(state_);
     return add_to(s, config, &reader, s.placing_of_member(placement));
+}
+
+ChunkStream ChunkStreamGroup::add(const RecvConfig& config, const PlaceCallback& callback) {
+    State& s = State::of(state_);
+    return add_to(s, config, nullptr, s.placing_of_member(callback));
+}
+
+ChunkStream ChunkStreamGroup::add(const RecvConfig& config, const Reader& reader,
+                                  const PlaceCallback& callback) {
+    State& s = State::of(state_);
+    return add_to(s, config, &reader, s.placing_of_member(callback));
 }
 
 ChunkStream ChunkStreamGroup::add_to(State& s, const RecvConfig& config, const Reader* reader,

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/tick_rate.hpp"
+#include "spead/loose_chunks.hpp"
 #include "spead/main_thread.hpp"
 #include "spead/place_adapter.hpp"
 #include "spead/placement_access.hpp"
@@ -96,6 +97,12 @@ ChunkRing::State::State(std::size_t count, std::shared_ptr<door::Session> of)
     chunks = kept->chunks;
 }
 
+ChunkRing::State::State(std::shared_ptr<chunk::ChunkQueue> free, std::shared_ptr<chunk::ChunkQueue> full)
+    : kept(std::make_shared<door::KeptChunks>()) {
+    kept->chunks = std::make_shared<runtime::UserChunks>(std::move(free), std::move(full));
+    chunks = kept->chunks;
+}
+
 void ChunkRing::State::keep(const Memory& memory, std::span<const std::byte> data) {
     const std::span<const std::byte> all = memory.bytes();
     if (data.data() < all.data() || data.data() + data.size() > all.data() + all.size())
@@ -115,6 +122,9 @@ ChunkRing::State& ChunkRing::State::of(const std::unique_ptr<State>& state) {
 ChunkRing::ChunkRing(std::size_t chunks) : state_(std::make_unique<State>(chunks)) {}
 ChunkRing::ChunkRing(const Process& process, std::size_t chunks)
     : state_(std::make_unique<State>(chunks, process.session_)) {}
+ChunkRing::ChunkRing(const ChunkQueue& free, const ChunkQueue& full)
+    : state_(std::make_unique<State>(std::shared_ptr<chunk::ChunkQueue>(free.state_, &free.state_->queue),
+                                     std::shared_ptr<chunk::ChunkQueue>(full.state_, &full.state_->queue))) {}
 ChunkRing::ChunkRing(ChunkRing&&) noexcept = default;
 ChunkRing& ChunkRing::operator=(ChunkRing&&) noexcept = default;
 ChunkRing::~ChunkRing() = default;
@@ -155,6 +165,7 @@ ChunkPtr ChunkRing::get() {
 
 ChunkPtr ChunkRing::get_for(std::chrono::nanoseconds patience) {
     const State& s = State::of(state_);
+    s.chunks->need_own_chunks();
     // Memory for the handle comes first: a taken chunk must not be lost for want of it.
     auto loan = std::make_unique<door::ChunkLoan>();
     loan->kept = s.kept;
@@ -177,6 +188,7 @@ ChunkPtr ChunkRing::get_for(std::chrono::nanoseconds patience) {
 
 ChunkPtr ChunkRing::try_get() {
     const State& s = State::of(state_);
+    s.chunks->need_own_chunks();
     auto loan = std::make_unique<door::ChunkLoan>();
     std::optional<runtime::UserChunks::Loan> taken = s.chunks->try_take();
     if (!taken)

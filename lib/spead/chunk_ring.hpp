@@ -26,6 +26,7 @@ struct KeptChunks {
 
 struct ChunkRing::State {
     explicit State(std::size_t count, std::shared_ptr<door::Session> of = nullptr);
+    State(std::shared_ptr<chunk::ChunkQueue> free, std::shared_ptr<chunk::ChunkQueue> full);
 
     std::shared_ptr<door::Session> session;  ///< null: the ring was made without one
     std::shared_ptr<door::KeptChunks> kept;

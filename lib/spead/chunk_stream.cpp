@@ -57,7 +57,8 @@ runtime::ReceivePlan plan_of(const RecvConfig& config, const door::Placing& plac
     if (placing.placement)
         plan.placement = placing.placement->text();
     plan.by_callback = !placing.placement;
-    plan.chunks = static_cast<std::uint32_t>(chunks);
+    // Loose chunks are not counted.
+    plan.chunks = static_cast<std::uint32_t>(chunks != 0 ? chunks : std::size_t{c.window} + 1);
     plan.window = c.window;
     plan.eviction = c.eviction == Eviction::lossless ? chunk::Eviction::lossless : chunk::Eviction::lossy;
     plan.timeout = seconds(c.timeout, "timeout", where);
@@ -99,6 +100,12 @@ ChunkStats stats_of(const stats::StreamSnapshot& s, double ticks_per_second) {
     r.callback_rejected = c.callback_rejected;
     r.callback_nonsense = c.callback_nonsense;
     return r;
+}
+
+/// Returns what counts a stream among the producers of its queue; null: there is none.
+std::shared_ptr<door::LooseProducer> producer_of(const door::KeptChunks& kept) {
+    const std::shared_ptr<chunk::ChunkQueue>& queue = kept.chunks->ring().loose_data();
+    return queue ? std::make_shared<door::LooseProducer>(queue) : nullptr;
 }
 
 }  // namespace
@@ -144,12 +151,12 @@ ChunkStream::State::State(std::shared_ptr<door::Session> s, const RecvConfig& co
       session(std::move(s)),
       shared(std::move(of_group)),
       totals(shared ? shared->totals : std::make_shared<runtime::UserChunks::Totals>()),
+      producer(producer_of(*kept)),
       callback_stats(placing.stats) {
     const std::string about = door::where_of("receive", config.name);
     door::about(about, [&] { kept->chunks->check(placing.shape, chunks.window, chunks.back_fill); });
     door::StreamHooks hooks;
-    hooks.chunks = {
-        kept->chunks, chunks.stream, totals, placing.make_callback, shared ? shared->group : nullptr, open};
+    hooks.chunks = use_of(placing, chunks.stream);
     if (config.packet_filter)
         hooks.make_filter = [make = config.packet_filter](const runtime::ReceivePlan& r) {
             return door::make_user_filter(r.name, make);
@@ -164,6 +171,7 @@ ChunkStream::State::State(const RecvConfig& config, const Reader& reader, const 
     : kept(std::move(ring)),
       shared(std::move(of_group)),
       totals(shared ? shared->totals : std::make_shared<runtime::UserChunks::Totals>()),
+      producer(producer_of(*kept)),
       callback_stats(placing.stats),
       has_destinations(reader.source().needs_endpoints) {
     const RecvConfig whole = door::complete_local(config, reader);
@@ -172,10 +180,17 @@ ChunkStream::State::State(const RecvConfig& config, const Reader& reader, const 
     const runtime::ReceivePlan plan = plan_of(whole, placing, kept->chunks->ring().chunks(), chunks);
     name = plan.name;
     door::LocalReceiver::Parts parts = door::local_parts(plan, whole, reader);
-    parts.chunks = {
-        kept->chunks, chunks.stream, totals, placing.make_callback, shared ? shared->group : nullptr, open};
+    parts.chunks = use_of(placing, chunks.stream);
     parts.of_group = shared ? shared->mutex : nullptr;
     local = std::make_shared<door::LocalReceiver>(plan, std::move(parts));
+}
+
+runtime::UserChunks::Use ChunkStream::State::use_of(const door::Placing& placing, std::uint32_t tag) const {
+    runtime::UserChunks::Use use{
+        kept->chunks, tag, totals, placing.make_callback, shared ? shared->group : nullptr, open, {}};
+    if (producer)
+        use.at_end = [p = producer] { p->end(); };
+    return use;
 }
 
 ChunkStream::State::~State() {
@@ -267,6 +282,10 @@ void ChunkStream::add_reader(const Reader& reader) {
     s.local->add_reader(door::one_more(reader, s.where(), s.has_destinations));
 }
 
+bool ChunkStream::idle() const noexcept {
+    return !state_ || state_->open->load() == 0;
+}
+
 std::vector<std::uint64_t> ChunkStream::callback_stats() const {
     const State& s = State::of(state_);
     return s.callback_stats ? s.callback_stats->values() : std::vector<std::uint64_t>();
@@ -282,6 +301,9 @@ ChunkStats ChunkStream::stats() const {
         const door::LocalReceiver::Counts counts = s.local->counts();
         ChunkStats all = stats_of(counts.stream, ticks_per_second());
         all.packets_lost = counts.lost;
+        all.bursts = counts.work.bursts;
+        all.largest_burst = counts.work.largest;
+        all.blocked = counts.work.blocked;
         if (s.shared)
             door::set_chunks(s.shared->group->counts(), all);
         door::set_taken(taken, all);

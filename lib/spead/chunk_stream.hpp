@@ -15,6 +15,7 @@
 #include "spead/chunk.hpp"
 #include "spead/chunk_ring.hpp"
 #include "spead/local_receiver.hpp"
+#include "spead/loose_chunks.hpp"
 #include "spead/main_thread.hpp"
 #include "spead/place_adapter.hpp"
 #include "spead/plan_edits.hpp"
@@ -83,6 +84,9 @@ struct ChunkStream::State {
     std::shared_ptr<door::Session> session;      ///< null: it has none, and `local` receives
     std::shared_ptr<door::SharedChunks> shared;  ///< null: the stream is alone
     std::shared_ptr<runtime::UserChunks::Totals> totals;
+    /// Says what the session or the local receiver fills.
+    runtime::UserChunks::Use use_of(const door::Placing& placing, std::uint32_t tag) const;
+    std::shared_ptr<door::LooseProducer> producer;  ///< null: the ring has chunks of its own
     /// Counts its parts that have not ended.
     std::shared_ptr<std::atomic<int>> open = std::make_shared<std::atomic<int>>(0);
     std::shared_ptr<door::PlaceStats> callback_stats;  ///< null: there are none

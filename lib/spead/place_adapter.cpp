@@ -21,12 +21,17 @@ std::vector<chunk::StatKind> kinds_of(const PlaceCallback& callback) {
     return kinds;
 }
 
+/// Returns how many presence bytes the number of a heap counts.
+std::uint32_t packets_of(const PlaceCallback& callback) {
+    return callback.chunk.by_chunk ? 1 : callback.chunk.packets_per_heap;
+}
+
 /// Is a callback of one heap at a time on one lane, with its counters.
 struct OnePlace {
     OnePlace(const PlaceCallback& c, std::shared_ptr<PlaceStats> sums)
         : place(c.place_one_with_user != nullptr
-                    ? chunk::Spead2Place(c.place_one_with_user, c.user, kinds_of(c), c.chunk.packets_per_heap)
-                    : chunk::Spead2Place(c.place_one, kinds_of(c), c.chunk.packets_per_heap)),
+                    ? chunk::Spead2Place(c.place_one_with_user, c.user, kinds_of(c), packets_of(c))
+                    : chunk::Spead2Place(c.place_one, kinds_of(c), packets_of(c))),
           stats(std::move(sums)) {
         if (stats)
             stats->add(place);
@@ -96,6 +101,7 @@ chunk::PlaceCallback place_sizes(const ChunkSizes& sizes) {
     c.extra_bytes = sizes.extra_bytes;
     c.packet_bytes = sizes.packet_bytes;
     c.packets_per_heap = sizes.packets_per_heap;
+    c.loose = sizes.by_chunk;
     return c;
 }
 

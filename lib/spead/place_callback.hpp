@@ -63,6 +63,9 @@ struct ChunkSizes {
     /// Holds the bytes of Chunk::present for a heap: 1, or the packets that a heap has at most.
     std::uint32_t packets_per_heap = 1;
     std::uint32_t packet_bytes = 0;  ///< payload of a packet but a heap's last; 0: `packets_per_heap` is 1
+    /// Says that each chunk has sizes of its own (ChunkQueue); then only `packet_bytes` matters. If that is
+    /// set, presence is by packet, and a heap's number is that of its first packet in `present`.
+    bool by_chunk = false;
 };
 
 /// Says how the values of a counter become one: those of batches, and those of lcores.

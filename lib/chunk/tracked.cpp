@@ -106,6 +106,7 @@ bool Tracked::is_missed(std::uint64_t key) const noexcept {
 heap::HeapPlacer::Answer Tracked::missing(Member::Missing why, const heap::PacketView& view) noexcept {
     switch (why) {
         case Member::Missing::late:
+            counters_.heaps_late++;
             counters_.late_sources.note(view.source);
             return {.outcome = PacketOutcome::late};
         case Member::Missing::future:

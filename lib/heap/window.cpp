@@ -101,6 +101,8 @@ Window::Accepted Window::known(const KeyTable::Entry& entry, const PacketView& v
     }
     switch (state) {
         case State::given_up:
+            // Once for each heap.
+            counters_.heaps_late += std::exchange(still->record, 1) == 0;
             return {PacketOutcome::late, nullptr};
         case State::refused:
             return {still->record == 0 ? PacketOutcome::no_memory

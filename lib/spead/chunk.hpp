@@ -228,7 +228,8 @@ struct ChunkStats {
     std::uint64_t heaps_present = 0;     ///< in those taken
     std::uint64_t heaps_expected = 0;    ///< in those taken
     std::uint64_t doubled = 0;           ///< packets that two lcores placed at the same time, in those taken
-    std::uint64_t resyncs = 0;           ///< jumps of the time that were believed after a vote
+    std::uint64_t heaps_late = 0;  ///< heaps of packets_late, where a heap's first packet tells its place
+    std::uint64_t resyncs = 0;     ///< jumps of the time that were believed after a vote
     // Of a stream without a session.
     std::uint64_t bursts = 0;         ///< of packets that came together
     std::uint64_t largest_burst = 0;  ///< packets of one

@@ -99,6 +99,7 @@ ChunkStats stats_of(const stats::StreamSnapshot& s, double ticks_per_second) {
             static_cast<std::int64_t>(static_cast<double>(c.callback_cycles) * 1e9 / ticks_per_second));
     r.callback_rejected = c.callback_rejected;
     r.callback_nonsense = c.callback_nonsense;
+    r.heaps_late = c.heaps_late;
     return r;
 }
 

@@ -31,6 +31,7 @@ struct ChunkCounts {
     std::uint64_t callback_cycles = 0;    ///< in it
     std::uint64_t callback_rejected = 0;  ///< heaps that it refused
     std::uint64_t callback_nonsense = 0;  ///< heaps that it put outside the chunk
+    std::uint64_t heaps_late = 0;         ///< tracked heaps of which packets were late
     /// Holds the time that the sink had chunks.
     std::uint64_t consumed_ns = 0;
     // To know how long a chunk lasts:
@@ -105,6 +106,7 @@ inline constexpr std::array kChunkCounts{
     ChunkCount{"callback_cycles", &ChunkCounts::callback_cycles},
     ChunkCount{"callback_rejected", &ChunkCounts::callback_rejected},
     ChunkCount{"callback_nonsense", &ChunkCounts::callback_nonsense},
+    ChunkCount{"heaps_late", &ChunkCounts::heaps_late},
     ChunkCount{"consumed_ns", &ChunkCounts::consumed_ns},
     ChunkCount{"spanned_ids", &ChunkCounts::spanned_ids},
     ChunkCount{"spanned_ns", &ChunkCounts::spanned_ns},

@@ -91,6 +91,8 @@ struct alignas(kCacheLine) StreamCounters {
     std::uint64_t lend_full = 0;  ///< heaps of which packets were copied because as many were lent as may be
     CallbackCounts callback;
     // Only of a stream with chunks.
+    /// Counts the tracked heaps of which packets were `late`.
+    std::uint64_t heaps_late = 0;
     FewSources late_sources;
     FewSources future_sources;
     std::uint64_t goes_direct = 0;   ///< 1: every packet tells its place, as far as is known

@@ -170,6 +170,7 @@ void StreamSnapshot::add(const StreamCounters& block, std::uint64_t delivered, s
     chunks.callback_cycles += block.callback.cycles;
     chunks.callback_rejected += block.callback.rejected;
     chunks.callback_nonsense += block.callback.nonsense;
+    chunks.heaps_late += block.heaps_late;
 }
 
 void StreamSnapshot::add(const StreamSnapshot& other) {

@@ -236,6 +236,28 @@ TEST(LooseChunks, AGroupHasACallbackForEachStream) {
     EXPECT_TRUE(full.stopped());
 }
 
+TEST(LooseChunks, HeapsThatComeTooLateCountOnce) {
+    ChunkQueue free(8);
+    ChunkQueue full(8);
+    std::vector<std::unique_ptr<Owned>> owned;
+    for (int i = 0; i < 8; i++)
+        ASSERT_EQ(ChunkQueue::Put::done, free.put(owned.emplace_back(std::make_unique<Owned>())->chunk));
+    ChunkRing ring(free, full);
+    InprocQueue queue;
+    MadeHeap begun{.cnt = 99, .length = kHeapBytes, .packet = kPacketBytes};
+    begun.items = {begun.flavour.make_immediate(kItem, 1)};
+    const std::vector<Bytes> parts = begun.datagrams();
+    queue.push(std::as_bytes(std::span(parts[0])));
+    send(queue, {20, 0});
+    queue.push(std::as_bytes(std::span(parts[1])));
+    queue.stop();
+    const ChunkStream stream(waiting(), Reader::queue(queue), callback_of(place_in_turn), ring, kLikeSpead2);
+    while (next(full) != nullptr) {
+    }
+    EXPECT_EQ(3U, stream.stats().packets_late);
+    EXPECT_EQ(2U, stream.stats().heaps_late);
+}
+
 TEST(LooseChunks, AQueueIsBoundedForUsersAndEnds) {
     ChunkQueue queue(2);
     Owned a;

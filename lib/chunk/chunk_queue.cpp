@@ -24,7 +24,7 @@ ChunkQueue::ChunkQueue(std::size_t most)
     : most_(checked(most)),
       ring_(make_own_ring(kQueue, "loose chunks", ChunkRing::kMaxChunks,
                           RING_F_MP_RTS_ENQ | RING_F_MC_RTS_DEQ)) {
-    // Who sleeps before he asks is woken, too.
+    // A user who sleeps before he asks is woken, too.
     data_.arm();
 }
 

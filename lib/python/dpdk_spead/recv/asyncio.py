@@ -7,6 +7,9 @@ from typing import Any, AsyncIterator, Deque
 
 from .._native import Stopped
 from ._stream import _RingStream
+from .chunk_rings import AsyncChunkRingbuffer as ChunkRingbuffer
+
+__all__ = ["ChunkRingbuffer", "Stream"]
 
 
 class Stream(_RingStream):

@@ -65,6 +65,22 @@ TEST(UserQueues, GiveTheHeapsOfAllQueuesInTurn) {
     EXPECT_TRUE(users.ended());
 }
 
+TEST(UserQueues, LetTheOneWhoFillsAQueueWaitForRoom) {
+    UserQueues users;
+    const auto rig = make_rig(2, heap::FullPolicy::block);
+    const auto queue = add(users, rig);
+    EXPECT_FALSE(queue->wait_for_room(60s)) << "it has room";
+    give(*rig, 1);
+    give(*rig, 2);
+    EXPECT_TRUE(queue->wait_for_room(1ns)) << "it is full";
+    std::thread user([&users] { EXPECT_TRUE(users.take(-1)); });
+    // Ends when the user takes a heap, before or after the wait has begun.
+    while (rig->queue().size() == 2)
+        EXPECT_TRUE(queue->wait_for_room(60s) || rig->queue().size() < 2);
+    user.join();
+    EXPECT_FALSE(queue->wait_for_room(60s));
+}
+
 TEST(UserQueues, CountAHeapWhenTheUserHasIt) {
     UserQueues users;
     const auto rig = make_rig();

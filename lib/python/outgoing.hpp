@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "python/bytes.hpp"
+#include "python/without_gil.hpp"
 
 /// Holds what Python sends. Objects here are made and destroyed with the GIL, unless a comment says
 /// otherwise.

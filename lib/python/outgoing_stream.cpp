@@ -184,14 +184,14 @@ void OutgoingStream::wait_until(const std::function<bool()>& over) {
     for (;;) {
         bool is_over = false;
         {
-            const py::gil_scoped_release released;
+            const WithoutGil released;
             const std::lock_guard lock(mutex_);
             is_over = over();
         }
         if (is_over)
             return;
         {
-            const py::gil_scoped_release released;
+            const WithoutGil released;
             wait_slice(over);
         }
         if (PyErr_CheckSignals() != 0)
@@ -244,21 +244,21 @@ void OutgoingStream::set_cnt_sequence(std::uint64_t next, std::uint64_t step) {
 void OutgoingStream::set_rate(double rate) {
     stream();
     const std::shared_ptr<SendStream> of = stream_;
-    const py::gil_scoped_release released;
+    const WithoutGil released;
     of->set_rate(rate);
 }
 
 void OutgoingStream::set_ttl(std::uint8_t ttl) {
     stream();
     const std::shared_ptr<SendStream> of = stream_;
-    const py::gil_scoped_release released;
+    const WithoutGil released;
     of->set_ttl(ttl);
 }
 
 void OutgoingStream::end() {
     flush();
     stream();
-    const py::gil_scoped_release released;
+    const WithoutGil released;
     const std::lock_guard lock(mutex_);
     stream_->end();
 }
@@ -274,7 +274,7 @@ py::dict OutgoingStream::stats() {
     const std::shared_ptr<SendStream> of = stream_;
     SendStats s;
     {
-        const py::gil_scoped_release released;
+        const WithoutGil released;
         s = of->stats();
     }
     py::dict all;
@@ -300,7 +300,7 @@ void OutgoingStream::close() noexcept {
         return;
     }
     {
-        const py::gil_scoped_release released;
+        const WithoutGil released;
         std::shared_ptr<SendStream> ending;
         {
             std::unique_lock lock(mutex_);

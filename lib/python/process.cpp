@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "python/parts.hpp"
+#include "python/without_gil.hpp"
 
 /// Binds the session, and the log.
 namespace spead::python {
@@ -116,14 +117,14 @@ std::unique_ptr<Process> start(std::optional<std::string> name, std::optional<un
         config.eal = std::move(*eal);
     if (log_level)
         config.log_level = std::move(*log_level);
-    const py::gil_scoped_release released;
+    const WithoutGil released;
     return std::make_unique<Process>(config);
 }
 
 /// Ends the handle without the GIL: the last one waits for the session's end.
 struct ReleasingDelete {
     void operator()(Process* process) const {
-        const py::gil_scoped_release released;
+        const WithoutGil released;
         delete process;
     }
 };
@@ -148,14 +149,14 @@ void define_process(py::module_& m) {
         .def_static(
             "shared",
             [] {
-                const py::gil_scoped_release released;
+                const WithoutGil released;
                 return std::unique_ptr<Process, ReleasingDelete>(new Process(Process::shared()));
             },
             "Returns the session that runs, or starts one from the environment.")
         .def_static(
             "current",
             [] {
-                const py::gil_scoped_release released;
+                const WithoutGil released;
                 std::optional<Process> current = Process::current();
                 return std::unique_ptr<Process, ReleasingDelete>(current ? new Process(std::move(*current))
                                                                          : nullptr);
@@ -164,28 +165,28 @@ void define_process(py::module_& m) {
         .def(
             "stop",
             [](Process& process) {
-                const py::gil_scoped_release released;
+                const WithoutGil released;
                 process.stop();
             },
             "Ends all streams, and then the session. The wait for that is bounded.")
         .def_property_readonly(
             "running",
             [](const Process& process) {
-                const py::gil_scoped_release released;
+                const WithoutGil released;
                 return process.running();
             },
             "Whether the session runs.")
         .def_property_readonly(
             "problems",
             [](const Process& process) {
-                const py::gil_scoped_release released;
+                const WithoutGil released;
                 return process.problems();
             },
             "Why the session ended by itself: sentences; empty while it has not.")
         .def(
             "apply",
             [](Process& process, const std::string& plan, const std::string& name) {
-                const py::gil_scoped_release released;
+                const WithoutGil released;
                 process.apply(plan, name);
             },
             py::arg("plan"), py::arg("name") = "plan",
@@ -193,7 +194,7 @@ void define_process(py::module_& m) {
         .def(
             "report",
             [](const Process& process) {
-                const py::gil_scoped_release released;
+                const WithoutGil released;
                 return process.report();
             },
             "Returns all counters as JSON.");

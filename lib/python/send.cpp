@@ -30,7 +30,7 @@ std::unique_ptr<OutgoingStream> make_stream(SendConfig config, bool refuses_larg
     config.max_packet_size = std::min(config.max_packet_size, kLargest);
     std::unique_ptr<SendStream> stream;
     {
-        const py::gil_scoped_release released;
+        const WithoutGil released;
         stream = make(config);
     }
     return std::make_unique<OutgoingStream>(std::move(stream), large && refuses_large ? kLargest : 0,
@@ -75,11 +75,11 @@ class RegisteredMemory {
   public:
     RegisteredMemory(const Process& process, const py::handle& object) : bytes_(object) {
         const std::span<std::byte> span = bytes_.span();
-        const py::gil_scoped_release released;
+        const WithoutGil released;
         memory_.emplace(process, span.data(), span.size());
     }
     ~RegisteredMemory() {
-        const py::gil_scoped_release released;
+        const WithoutGil released;
         memory_.reset();
     }
     RegisteredMemory(const RegisteredMemory&) = delete;

@@ -32,6 +32,10 @@ del heap
     ("del stream", 0),
     ("stream = None; sys.exit(4)", 4),
     ("threading.Thread(target=lambda: stream._stream.flush(), daemon=True).start()", 0),
+    # Threads that ask for the GIL when there is none any more.
+    ("def loop():\n while True: stream._stream.flush()\n"
+     "stream._stream.stop()\n"
+     "for _ in range(8): threading.Thread(target=loop, daemon=True).start()", 0),
     ("os._exit(5)", 5),
     ("os.kill(os.getpid(), signal.SIGTERM)", -signal.SIGTERM),
     ("child = os.fork()\nif child == 0: sys.exit(6)\nassert os.waitpid(child, 0)[1] == 6 << 8", 0),

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <pybind11/pybind11.h>
+#include <unistd.h>
+
+namespace spead::python {
+
+/// Releases the GIL during its life.
+///
+/// At its end the interpreter ends other threads where they ask for the GIL (pthread_exit). Their unwinding
+/// would terminate the process at the first destructor, and destroy objects of Python without the GIL. Here
+/// such a thread, a daemon's, stays where it is instead.
+class WithoutGil {
+  public:
+    WithoutGil() noexcept : state_(PyEval_SaveThread()) {}
+    ~WithoutGil() { take(state_); }
+    WithoutGil(const WithoutGil&) = delete;
+    WithoutGil& operator=(const WithoutGil&) = delete;
+
+  private:
+    /// Not inlined: its frame is the first that the unwinding meets.
+    [[gnu::noinline]] static void take(PyThreadState* state) {
+        struct Stay {
+            bool back = false;
+            ~Stay() {
+                while (!back)
+                    ::pause();
+            }
+        } stay;
+        PyEval_RestoreThread(state);
+        stay.back = true;
+    }
+
+    PyThreadState* const state_;
+};
+
+}  // namespace spead::python

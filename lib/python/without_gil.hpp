@@ -19,7 +19,7 @@ class WithoutGil {
     WithoutGil& operator=(const WithoutGil&) = delete;
 
   private:
-    /// Not inlined: its frame is the first that the unwinding meets.
+    /// Takes the GIL again. It is not inlined: its frame is the first that the unwinding meets.
     [[gnu::noinline]] static void take(PyThreadState* state) {
         struct Stay {
             bool back = false;

@@ -123,7 +123,7 @@ void LocalSender::run() noexcept {
                 work_.clear();
                 break;
         }
-    // What is left is aborted.
+    // The rest is aborted.
     step(now);
 }
 

@@ -13,6 +13,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include "python/without_gil.hpp"
+
 /// Implements streams of heaps for Python.
 namespace spead::python {
 
@@ -57,7 +59,7 @@ class Using {
 /// Calls the function without the GIL.
 template <typename Function>
 auto without_gil(Function&& function) {
-    const py::gil_scoped_release released;
+    const WithoutGil released;
     return function();
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "python/without_gil.hpp"
 #include "wire/flavour.hpp"
 
 /// Binds received heaps and their items.
@@ -168,7 +169,7 @@ void ReceivedHeap::copy_out() {
         const std::span<const std::byte> from = heap_.payload();
         copy_ = std::make_unique_for_overwrite<std::byte[]>(from.size());
         {
-            std::optional<py::gil_scoped_release> released;
+            std::optional<WithoutGil> released;
             if (from.size() >= kLongCopy)
                 released.emplace();
             std::memcpy(copy_.get(), from.data(), from.size());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "python/parts.hpp"
+#include "python/without_gil.hpp"
 
 /// Binds queues of this process, and the readers of streams without EAL.
 namespace spead::python {
@@ -21,7 +22,7 @@ void add_packet(InprocQueue& queue, const py::buffer& packet) {
     const Bytes bytes(packet);
     bool taken = false;
     {
-        const py::gil_scoped_release released;
+        const WithoutGil released;
         taken = queue.push_for(bytes.span(), std::chrono::nanoseconds(0));
     }
     if (taken)

@@ -14,6 +14,7 @@
 #include "python/chunk_rings.hpp"
 #include "python/place.hpp"
 #include "python/readers.hpp"
+#include "python/without_gil.hpp"
 
 /// Binds streams that fill chunks of their user's, from one ring into another.
 namespace spead::python {
@@ -116,7 +117,7 @@ class UserChunkStream {
         : settings_(settings_of(settings)), place_(std::move(place)), free_(free), data_(data) {
         ChunkRing ring = ring_of(free, data);
         const ChunkConfig chunks = window_of(window, false, stream);
-        const py::gil_scoped_release released;
+        const WithoutGil released;
         if (settings_.has_port())
             stream_.emplace(Process::shared(), settings_.config(), place_.callback, ring, chunks);
         else
@@ -126,7 +127,7 @@ class UserChunkStream {
     UserChunkStream(ChunkStreamGroup& group, const py::dict& settings, UserPlace place,
                     const py::object& free, const py::object& data)
         : settings_(settings_of(settings)), place_(std::move(place)), free_(free), data_(data) {
-        const py::gil_scoped_release released;
+        const WithoutGil released;
         if (settings_.has_port())
             stream_.emplace(group.add(settings_.config(), place_.callback));
         else
@@ -142,22 +143,22 @@ class UserChunkStream {
     void add_reader(const SourceOfPackets& source) {
         if (source.pinned)
             pinned_.push_back(source.pinned);
-        const py::gil_scoped_release released;
+        const WithoutGil released;
         stream_->add_reader(source.reader);
     }
     void start() {
-        const py::gil_scoped_release released;
+        const WithoutGil released;
         stream_->start();
     }
     void stop() noexcept {
-        const py::gil_scoped_release released;
+        const WithoutGil released;
         stream_->stop();
     }
     py::dict stats() const {
         std::optional<ChunkStats> s;
         std::vector<std::uint64_t> own;
         {
-            const py::gil_scoped_release released;
+            const WithoutGil released;
             s = stream_->stats();
             own = stream_->callback_stats();
         }
@@ -188,7 +189,7 @@ class UserChunkGroup {
             ChunkRing ring = ring_of(free_, data_);
             const ChunkConfig chunks = window_of(window_, lossless_, stream);
             const bool has_port = settings_of(settings).has_port();
-            const py::gil_scoped_release released;
+            const WithoutGil released;
             if (has_port)
                 group_.emplace(Process::shared(), place.callback, ring, chunks);
             else
@@ -197,7 +198,7 @@ class UserChunkGroup {
         return std::make_unique<UserChunkStream>(*group_, settings, std::move(place), free_, data_);
     }
     void stop() {
-        const py::gil_scoped_release released;
+        const WithoutGil released;
         if (group_)
             group_->stop();
     }
@@ -213,7 +214,7 @@ class UserChunkGroup {
 }  // namespace
 
 bool end_stream(std::optional<ChunkStream>& stream) {
-    const py::gil_scoped_release released;
+    const WithoutGil released;
     if (!stream)
         return true;
     stream->stop();

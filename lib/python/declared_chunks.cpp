@@ -20,6 +20,7 @@
 #include "python/chunk_streams.hpp"
 #include "python/readers.hpp"
 #include "python/waiting.hpp"
+#include "python/without_gil.hpp"
 
 /// Binds chunks whose heaps a placement places, in memory of the library's or of Python's.
 namespace spead::python {
@@ -62,7 +63,7 @@ class LentChunk {
 class LentChunkRing {
   public:
     LentChunkRing(const Placement& placement, std::size_t chunks) : ring_(chunks) {
-        const py::gil_scoped_release released;
+        const WithoutGil released;
         ring_.add(placement, chunks);
     }
     /// Lies in buffers of Python's: (data, present, extra) of each.
@@ -197,7 +198,7 @@ class DeclaredStream {
         : source_(settings), ring_(ring) {
         auto& chunks = ring.cast<LentChunkRing&>();
         const ChunkConfig window = chunks_of(settings);
-        const py::gil_scoped_release released;
+        const WithoutGil released;
         if (source_.reader)
             stream_.emplace(source_.config, *source_.reader, placement, chunks.ring(), window);
         else
@@ -206,7 +207,7 @@ class DeclaredStream {
     DeclaredStream(ChunkStreamGroup& group, const py::dict& settings,
                    const std::optional<Placement>& placement, const py::object& ring)
         : source_(settings), ring_(ring) {
-        const py::gil_scoped_release released;
+        const WithoutGil released;
         if (source_.reader && placement)
             stream_.emplace(group.add(source_.config, *source_.reader, *placement));
         else if (source_.reader)
@@ -224,17 +225,17 @@ class DeclaredStream {
     DeclaredStream& operator=(const DeclaredStream&) = delete;
 
     void start() {
-        const py::gil_scoped_release released;
+        const WithoutGil released;
         stream_->start();
     }
     void stop() {
-        const py::gil_scoped_release released;
+        const WithoutGil released;
         stream_->stop();
     }
     py::dict stats() const {
         std::optional<ChunkStats> s;
         {
-            const py::gil_scoped_release released;
+            const WithoutGil released;
             s = stream_->stats();
         }
         return dict_of(*s);
@@ -253,7 +254,7 @@ class DeclaredGroup {
         : ring_(ring) {
         auto& chunks = ring.cast<LentChunkRing&>();
         const ChunkConfig window = chunks_of(settings);
-        const py::gil_scoped_release released;
+        const WithoutGil released;
         if (has_port)
             group_.emplace(Process::shared(), placement, chunks.ring(), window);
         else
@@ -263,11 +264,11 @@ class DeclaredGroup {
         return std::make_unique<DeclaredStream>(*group_, settings, placement, ring_);
     }
     void start() {
-        const py::gil_scoped_release released;
+        const WithoutGil released;
         group_->start();
     }
     void stop() {
-        const py::gil_scoped_release released;
+        const WithoutGil released;
         group_->stop();
     }
 

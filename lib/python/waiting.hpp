@@ -6,6 +6,8 @@
 #include <poll.h>
 #include <pybind11/pybind11.h>
 
+#include "python/without_gil.hpp"
+
 namespace spead::python {
 
 /// Waits until the descriptor is readable, for 100 ms at most and without the GIL. Throws error_already_set
@@ -13,7 +15,7 @@ namespace spead::python {
 inline void wait_a_little(int fd, std::chrono::nanoseconds patience) {
     using namespace std::chrono_literals;
     {
-        const pybind11::gil_scoped_release released;
+        const WithoutGil released;
         pollfd p{fd, POLLIN, 0};
         const auto ms = std::chrono::ceil<std::chrono::milliseconds>(
             std::clamp(patience, 0ns, std::chrono::nanoseconds(100ms)));

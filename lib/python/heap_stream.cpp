@@ -156,12 +156,14 @@ void HeapStream::add_port(const std::string& interface, const std::vector<std::s
     config.endpoints = endpoints;
     config.buffer_size = buffer_size;
     config.max_packet_size = max_size;
+    config.memory = options_.port_memory;
     config.poll = busy ? spead::Poll::busy : spead::Poll::adaptive;
     // A port's queue is short: what waits here is not lost there.
     config.queue_depth = std::max<std::uint32_t>(config.queue_depth, 64);
     config.start = !options_.explicit_start;
     stream_.emplace(without_gil([&] { return spead::RecvStream(spead::Process::shared(), config); }));
     options_.config = config;
+    facts_->most_bytes = config.memory / 4;
     started_ = config.start;
     source_ = Source::port;
     show();
@@ -412,6 +414,7 @@ std::unique_ptr<HeapStream> make_stream(const py::kwargs& kwargs) {
     take("memory", c.memory);
     take("max_heap_bytes", c.max_heap_bytes);
     take("max_packet_size", c.max_packet_size);
+    take("port_memory", o.port_memory);
     take("lend", c.lend);
     take("bug_compat", o.bug_compat);
     take("explicit_start", o.explicit_start);

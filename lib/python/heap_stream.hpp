@@ -20,7 +20,8 @@ namespace spead::python {
 class HeapStream {
   public:
     struct Options {
-        spead::RecvConfig config{};  ///< of the library's stream
+        spead::RecvConfig config{};   ///< of the library's stream
+        std::size_t port_memory = 0;  ///< of a stream of a port, where all of it is resident
         unsigned bug_compat = 0;
         bool explicit_start = false;
         bool allow_unsized_heaps = true;

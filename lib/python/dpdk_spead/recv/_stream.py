@@ -9,8 +9,10 @@ from ._config import RingStreamConfig, StreamConfig
 from ._readers import _Stream
 from ._stats import StreamStats, core_values
 
-#: The memory for the heaps of a stream, and its longest heap, without a MemoryPool.
+#: The memory for the heaps of a stream, that on each lcore of a port, and the longest heap, without a MemoryPool. The
+#: first becomes resident as heaps use it, the second at once.
 DEFAULT_MEMORY = 256 << 20
+DEFAULT_PORT_MEMORY = 128 << 20
 DEFAULT_MAX_HEAP_BYTES = 64 << 20
 
 #: Heaps that may wait in any case. With fewer, the threads of the stream and of its user would wait for each other at
@@ -26,10 +28,11 @@ def heap_memory(config: StreamConfig, waiting: int) -> Dict[str, int]:
     """Returns the memory for heaps, and the longest heap, by the stream's allocator. `waiting`: heaps in queues."""
     pool = config.memory_allocator
     if not isinstance(pool, MemoryPool):
-        return {"memory": DEFAULT_MEMORY, "max_heap_bytes": DEFAULT_MAX_HEAP_BYTES}
+        return {"memory": DEFAULT_MEMORY, "port_memory": DEFAULT_PORT_MEMORY, "max_heap_bytes": DEFAULT_MAX_HEAP_BYTES}
     longest = _power_of_two(max(pool.upper, 1))
     heaps = max(pool.max_free, pool.initial) + config.max_heaps * config.substreams + waiting + 4
-    return {"memory": max(longest * heaps, DEFAULT_MEMORY), "max_heap_bytes": max(longest, DEFAULT_MAX_HEAP_BYTES)}
+    return {"memory": max(longest * heaps, DEFAULT_MEMORY), "port_memory": max(longest * heaps, DEFAULT_PORT_MEMORY),
+            "max_heap_bytes": max(longest, DEFAULT_MAX_HEAP_BYTES)}
 
 
 class Ringbuffer:

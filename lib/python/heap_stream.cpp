@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <spead/error.hpp>
 #include <spead/filter.hpp>
@@ -54,6 +55,21 @@ class Using {
 
   private:
     int& count_;
+};
+
+/// Lets one thread change the stream. Waits without the GIL, and is destroyed with it.
+class Turn {
+  public:
+    explicit Turn(std::mutex& mutex) : mutex_(mutex) {
+        const py::gil_scoped_release released;
+        mutex_.lock();
+    }
+    ~Turn() { mutex_.unlock(); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+  private:
+    std::mutex& mutex_;
 };
 
 /// Calls the function without the GIL.
@@ -110,6 +126,7 @@ void HeapStream::make_local() {
 
 void HeapStream::add_reader(const SourceOfPackets& source) {
     need_open();
+    const Turn turn(change_);
     if (options_.explicit_start && started_)
         throw spead::Error("stream",
                            "it has been started, and explicit_start is set; add readers before start()");
@@ -124,8 +141,8 @@ void HeapStream::add_reader(const SourceOfPackets& source) {
     if (source.pinned)
         pinned_.push_back(source.pinned);
     if (!options_.explicit_start && !started_) {
-        started_ = true;
         without_gil([this] { stream_->start(); });
+        started_ = true;
     }
     show();
 }
@@ -133,6 +150,7 @@ void HeapStream::add_reader(const SourceOfPackets& source) {
 void HeapStream::add_port(const std::string& interface, const std::vector<std::string>& endpoints,
                           std::size_t buffer_size, std::uint32_t max_size, bool busy) {
     need_open();
+    const Turn turn(change_);
     if (options_.explicit_start && started_)
         throw spead::Error("stream",
                            "it has been started, and explicit_start is set; add readers before start()");
@@ -171,6 +189,7 @@ void HeapStream::add_port(const std::string& interface, const std::vector<std::s
 
 void HeapStream::add_endpoint(const std::string& endpoint) {
     need_open();
+    const Turn turn(change_);
     if (source_ != Source::port)
         throw spead::UsageError("stream", "only a stream of a port has endpoints; add a reader");
     const Using use(waiting_);
@@ -179,6 +198,7 @@ void HeapStream::add_endpoint(const std::string& endpoint) {
 
 void HeapStream::remove_endpoint(const std::string& endpoint) {
     need_open();
+    const Turn turn(change_);
     if (source_ != Source::port)
         throw spead::UsageError("stream", "only a stream of a port has endpoints");
     const Using use(waiting_);
@@ -187,6 +207,7 @@ void HeapStream::remove_endpoint(const std::string& endpoint) {
 
 void HeapStream::start() {
     need_open();
+    const Turn turn(change_);
     if (!options_.explicit_start || started_ || stopped_)
         return;
     started_ = true;
@@ -198,13 +219,11 @@ void HeapStream::start() {
 
 void HeapStream::stop() {
     need_open();
+    const Turn turn(change_);
     const bool first = !std::exchange(stopped_, true);
-    if (first && stream_) {
+    if (first && stream_ && started_) {
         const Using use(waiting_);
-        if (!started_ && source_ == Source::readers)
-            stream_.reset();  // it never began, so nothing ends it
-        else
-            without_gil([this] { stream_->stop(); });
+        without_gil([this] { stream_->stop(); });
     }
     show();
 }
@@ -349,7 +368,8 @@ py::object HeapStream::next() {
 bool HeapStream::ended() const {
     if (next_)
         return false;
-    return stream_ ? stream_->ended() : stopped_;
+    // One that never began has no end of its own.
+    return stream_ && started_ ? stream_->ended() : stopped_;
 }
 
 spead::RecvStats HeapStream::stats() const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <pybind11/pybind11.h>
 #include <spead/recv.hpp>
@@ -81,6 +82,7 @@ class HeapStream {
     bool started_ = false;
     bool stopped_ = false;
     bool closed_ = false;
+    std::mutex change_;                ///< of changes of what is above
     int waiting_ = 0;                  ///< threads that use the stream without the GIL
     std::optional<spead::Heap> next_;  ///< fetched, so that fd() is right
     int fd_ = -1;                      ///< epoll of what follows and of the stream; -1: nobody has asked

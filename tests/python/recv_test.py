@@ -316,6 +316,37 @@ def test_stop_wakes_threads_that_wait():
         assert list(s) == []
 
 
+def test_threads_add_readers_while_others_take_heaps():
+    for turn in range(10):
+        s = stream(ring=recv.RingStreamConfig(heaps=4))
+        got = []
+
+        def take(s=s, got=got):
+            for h in s:
+                got.append(h.cnt)
+
+        def feed(base, s=s):
+            queue = ds.InprocQueue()
+            s.add_inproc_reader(queue)
+            for cnt in range(base, base + 50):
+                queue.add_packet(packets.heap(cnt, b"abc")[0])
+
+        takers = [threading.Thread(target=take) for _ in range(2)]
+        feeders = [threading.Thread(target=feed, args=(1000 * i,)) for i in (1, 2, 3)]
+        for thread in takers + feeders:
+            thread.start()
+        for thread in feeders:
+            thread.join(PATIENCE)
+        for _ in range(PATIENCE * 100):
+            if len(got) == 150:
+                break
+            threading.Event().wait(0.01)
+        s.stop()
+        for thread in takers:
+            thread.join(PATIENCE)
+        assert len(got) == len(set(got)) == 150, turn
+
+
 def test_pools_size_the_memory():
     pool = ds.MemoryPool(1, 100 << 20, 2, 2)
     length = 70 << 20

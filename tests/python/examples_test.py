@@ -61,9 +61,9 @@ def test_items_reach_a_receiver():
     receiver.wait_for_port(port)
     assert "packets sent" in run("send_numpy", "127.0.0.1", port, 20)
     lines = receiver.end().splitlines()
-    assert lines[:2] == ["heap 1: timestamp = 0", lines[1]] and "samples = array([0, 0, 0" in lines[1]
-    assert lines[-1] == "20 heaps, 0 packets lost before the stream"
-    assert "heap 20: timestamp = 77824" in lines
+    assert "heap 2: timestamp = 0" in lines and any(line.startswith("heap 2: samples = array([0, 0, 0") for line in lines)
+    assert "heap 21: timestamp = 77824" in lines
+    assert lines[-1] == "21 heaps, 0 packets lost before the stream"
 
 
 def test_two_streams_in_one_loop():
@@ -74,7 +74,7 @@ def test_two_streams_in_one_loop():
     for heaps, port in zip((5, 7), ports):
         run("send_numpy", "127.0.0.1", port, heaps)
     out = receiver.end()
-    assert f"port {ports[0]}: 5 heaps\nport {ports[1]}: 7 heaps\n" in out
+    assert f"port {ports[0]}: 6 heaps\nport {ports[1]}: 8 heaps\n" in out
 
 
 def test_chunks_and_their_picture(tmp_path):

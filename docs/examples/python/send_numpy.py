@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sends arrays without a copy, and a stop item at the end: send_numpy.py HOST PORT [HEAPS]
 
-One heap is built once. Before each turn only the arrays behind its items change.
+The descriptors go first, in a heap of their own. The data's heap is built once: only the arrays behind its items
+change.
 """
 
 import sys
@@ -18,9 +19,10 @@ timestamp = np.zeros((), dtype=">u8")  # of this type, a number is read when its
 items = send.ItemGroup(flavour=ds.Flavour(4, 64, 48))
 items.add_item(0x1600, "timestamp", "sample count of the first sample", (), format=[("u", 48)], value=timestamp)
 items.add_item(0x3300, "samples", "of one antenna", samples.shape, samples.dtype, value=samples)
-heap = items.get_heap(descriptors="all", data="all")
+heap = items.get_heap(descriptors="none", data="all")
 
 stream = send.UdpStream(ds.ThreadPool(), [(host, int(port))], send.StreamConfig(rate=50e6, max_packet_size=8192))
+stream.send_heap(items.get_heap(descriptors="all", data="none"))
 for n in range(int(count[0]) if count else 100):
     timestamp[()] = n * samples.size
     samples[:] = n

@@ -5,7 +5,7 @@ A format is a list of (letter, bits): u unsigned, i signed, f IEEE 754, b boolea
 other without gaps, the most significant bit first (SPEAD specification, "Item descriptors").
 """
 
-from typing import Any, List, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ Format = Sequence[Tuple[str, int]]
 # Limits the elements that are unpacked at a time: each bit takes a byte then.
 _BLOCK = 1 << 14
 
-_NATIVE = {
+_NATIVE: Dict[Tuple[str, int], np.dtype] = {
     **{("u", bits): np.dtype(f">u{bits // 8}") for bits in (8, 16, 32, 64)},
     **{("i", bits): np.dtype(f">i{bits // 8}") for bits in (8, 16, 32, 64)},
     ("f", 32): np.dtype(">f4"),

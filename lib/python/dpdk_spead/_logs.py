@@ -45,7 +45,7 @@ def start() -> None:
     global _thread, _stop_fd
     if _thread is not None:
         return
-    _stop_fd = os.eventfd(0)
+    _stop_fd = os.eventfd(0)  # type: ignore[attr-defined]
     _thread = threading.Thread(target=_run, args=(_stop_fd,), name="dpdk_spead log", daemon=True)
     _native.keep_log()
     _thread.start()
@@ -57,7 +57,7 @@ def stop() -> None:
     if _thread is None:
         return
     _native.release_log()
-    os.eventfd_write(_stop_fd, 1)
+    os.eventfd_write(_stop_fd, 1)  # type: ignore[attr-defined]
     _thread.join(timeout=5)
     _thread = None
     os.close(_stop_fd)

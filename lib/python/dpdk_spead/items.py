@@ -214,7 +214,7 @@ class Item(Descriptor):
         if not self.compatible_shape(array.shape):
             raise ValueError(f"item {self.name}: the value has the shape {array.shape}, and {self.shape} was described")
         if self._array_dtype.hasobject or self.format is not None and self.itemsize_bits % 8:
-            return _fields.encode(self.format, array)
+            return _fields.encode(self.format or [], array)
         if self.order == "F":
             return np.asfortranarray(array).T
         return np.ascontiguousarray(array).reshape(array.shape)
@@ -230,7 +230,8 @@ class Item(Descriptor):
         if dtype.hasobject and dtype.names is None:
             # numpy would make an array of nested sequences, and not of their numbers.
             return np.array(value, dtype=object)
-        return np.array(value, dtype=dtype, order=self.order, copy=False)
+        order: Any = self.order
+        return np.array(value, dtype=dtype, order=order, copy=False)
 
     # Receiving.
 
@@ -254,12 +255,13 @@ class Item(Descriptor):
         # An immediate stands at the right of its bytes.
         data = data[data.size - needed:] if raw_item.is_immediate else data[:needed]
         if self._array_dtype.hasobject:
-            array = _fields.decode(self.format, data, elements)
+            array: Any = _fields.decode(self.format or [], data, elements)
         else:
             array = data.view(self._array_dtype)
             if new_order != "|":
                 # Copies only if the order differs.
-                array = array.astype(array.dtype.newbyteorder(new_order), copy=False)
+                order: Any = new_order
+                array = array.astype(array.dtype.newbyteorder(order), copy=False)
         self.value = self._as_value(array.reshape(shape, order=self.order))
 
     def _set_integer(self, immediate: int) -> bool:

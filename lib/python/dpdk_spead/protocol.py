@@ -76,7 +76,7 @@ class Flavour:
     def _key(self) -> tuple:
         return (self._version, self._item_pointer_bits, self._heap_address_bits, self._bug_compat)
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: Any) -> Any:
         return self._key() == other._key() if isinstance(other, Flavour) else NotImplemented
 
     def __hash__(self) -> int:

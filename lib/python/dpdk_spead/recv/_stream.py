@@ -50,6 +50,9 @@ class Ringbuffer:
         return self._stream.ring_config.heaps
 
 
+_Ringbuffer = Ringbuffer
+
+
 class _RingStream(_Stream):
     """Receives heaps, and lets them wait in a queue.
 
@@ -104,7 +107,7 @@ class _RingStream(_Stream):
         return self._ring_config
 
     @property
-    def ringbuffer(self) -> Ringbuffer:
+    def ringbuffer(self) -> "_Ringbuffer":
         """The queue of heaps."""
         return Ringbuffer(self)
 

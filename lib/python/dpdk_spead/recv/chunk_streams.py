@@ -318,6 +318,7 @@ class ChunkStreamGroupMember(_ChunkStream):
     """Is a stream of a group: ChunkStreamRingGroup.emplace_back() makes it."""
 
     _group: "ChunkStreamRingGroup"
+    _promise: Optional[_native.Producer]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise TypeError("ChunkStreamGroupMember: use ChunkStreamRingGroup.emplace_back()")

@@ -102,7 +102,7 @@ class _Shapes:
         self._present = counts if packets == 1 else (*counts, packets)
         bits = placement.extras
         kinds = [f"u{b // 8}" for b in bits]
-        records = [(f"x{i}", kind) for i, kind in enumerate(kinds)]
+        records: Any = [(f"x{i}", kind) for i, kind in enumerate(kinds)]
         self._extra_type = np.dtype(kinds[0] if len(kinds) == 1 else records)
         self._extra = counts if bits else (0,)
 

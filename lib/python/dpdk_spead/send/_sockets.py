@@ -14,7 +14,7 @@ DEFAULT_BUFFER_SIZE = 512 * 1024
 
 def resolve(endpoints: Sequence[Tuple[str, int]], family: int = socket.AF_UNSPEC) -> Tuple[int, List[tuple]]:
     """Returns the address family of the endpoints, and their addresses. Raises ValueError and OSError."""
-    addresses = []
+    addresses: List[tuple] = []
     for host, port in endpoints:
         try:
             found = socket.getaddrinfo(host or None, port, socket.AF_UNSPEC, socket.SOCK_DGRAM)

@@ -57,21 +57,6 @@ class Using {
     int& count_;
 };
 
-/// Lets one thread change the stream. Waits without the GIL, and is destroyed with it.
-class Turn {
-  public:
-    explicit Turn(std::mutex& mutex) : mutex_(mutex) {
-        const py::gil_scoped_release released;
-        mutex_.lock();
-    }
-    ~Turn() { mutex_.unlock(); }
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
-
-  private:
-    std::mutex& mutex_;
-};
-
 /// Calls the function without the GIL.
 template <typename Function>
 auto without_gil(Function&& function) {

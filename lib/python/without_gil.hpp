@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <mutex>
 #include <pybind11/pybind11.h>
 #include <unistd.h>
 
@@ -33,6 +34,21 @@ class WithoutGil {
     }
 
     PyThreadState* const state_;
+};
+
+/// Locks a mutex. Waits for it without the GIL, and has the GIL afterwards.
+class Turn {
+  public:
+    explicit Turn(std::mutex& mutex) : mutex_(mutex) {
+        const WithoutGil released;
+        mutex_.lock();
+    }
+    ~Turn() { mutex_.unlock(); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+  private:
+    std::mutex& mutex_;
 };
 
 }  // namespace spead::python

@@ -112,8 +112,10 @@ std::vector<Seen> take_all(ChunkRing& ring) {
 }
 
 constexpr std::size_t kStats = sizeof(ChunkStats) / sizeof(std::uint64_t);
-std::array<std::uint64_t, kStats> numbers(const ChunkStats& s) {
+/// Returns the counts that both ways have.
+std::array<std::uint64_t, kStats> numbers(ChunkStats s) {
     static_assert(kStats * sizeof(std::uint64_t) == sizeof s, "all are counts");
+    s.bursts = s.largest_burst = s.blocked = 0;
     std::array<std::uint64_t, kStats> n{};
     std::memcpy(n.data(), &s, sizeof s);
     return n;

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 using Step = send::DatagramSender::Step;
 
 /// Limits a wait of the thread; every event that it waits for wakes it.
-constexpr std::chrono::nanoseconds kRest = 1s;
+constexpr std::chrono::nanoseconds kLongestWait = 1s;
 /// Limits a wait for room, so that time-outs are looked at.
 constexpr std::chrono::nanoseconds kRoom = 10ms;
 /// Limits the wait of other threads for the end of a burst.
@@ -108,7 +108,7 @@ void LocalSender::run() noexcept {
             case Step::time: {
                 const std::uint64_t next = sender_.next_time();
                 const std::chrono::nanoseconds left(next > now ? next - now : 0);
-                send::wait_for_waker(work_.fd(), std::min(left, kRest));
+                send::wait_for_waker(work_.fd(), std::min(left, kLongestWait));
                 work_.clear();
                 break;
             }
@@ -119,7 +119,7 @@ void LocalSender::run() noexcept {
             case Step::nothing:
                 work_.arm();
                 if (!sender_.any_submitted() && !ending_)
-                    send::wait_for_waker(work_.fd(), kRest);
+                    send::wait_for_waker(work_.fd(), kLongestWait);
                 work_.clear();
                 break;
         }

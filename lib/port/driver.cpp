@@ -117,10 +117,10 @@ const Driver* find_driver(std::span<const Driver* const> table, std::string_view
 std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
                                     std::span<const Driver* const> table,
                                     std::span<const std::string> eal_devices, const Machine& machine,
-                                    const AddQueues& add_queues) {
+                                    const AddQueues& add_queues, std::span<const std::string> in_use) {
     std::vector<NamedDevice> named;
     std::vector<DeviceString> devices;
-    std::set<std::string> taken;
+    std::set<std::string> taken(in_use.begin(), in_use.end());
     for (const auto& text : eal_devices) {
         taken.insert(eal_device(text).name());
     }

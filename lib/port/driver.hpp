@@ -212,15 +212,16 @@ struct PlannedPort {
 /// Plans all ports of a run; changes nothing, works before EAL is initialised (`--check`, EAL's `-m`).
 ///
 /// `eal_devices` are the values of EAL's --vdev and -a options: a port named like one of them is that device.
-/// A driver name without number gets the lowest free one. Throws Error for an unknown device (see
-/// name_device), and when two ports are one device or one netdev.
+/// A driver name without number gets the lowest one that is free, and not among `in_use`, the names of
+/// devices that are open. Throws Error for an unknown device (see name_device), and when two ports are one
+/// device or one netdev.
 ///
 /// `add_queues` may raise a request's queues and packet sizes once its family is known.
 std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
                                     std::span<const Driver* const> table,
                                     std::span<const std::string> eal_devices = {},
-                                    const Machine& machine = this_machine(),
-                                    const AddQueues& add_queues = {});
+                                    const Machine& machine = this_machine(), const AddQueues& add_queues = {},
+                                    std::span<const std::string> in_use = {});
 
 /// Returns "port p0", for the `where` of errors.
 std::string where(const PortRequest& request);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -58,11 +59,17 @@ void define_errors(py::module_& m) {
     });
 }
 
+py::value_error refusal(wire::DescriptorError error) {
+    std::string text(wire::name_of(error));
+    std::replace(text.begin(), text.end(), '_', ' ');
+    return py::value_error("descriptor: " + text);
+}
+
 py::tuple decode_descriptor(const py::buffer& bytes, unsigned bug_compat) {
     const Bytes value(bytes);
     const auto decoded = wire::decode_descriptor(value.unsigned_span(), bug_compat);
     if (!decoded)
-        throw py::value_error("descriptor: " + std::string(wire::name_of(decoded.error())));
+        throw refusal(decoded.error());
     py::list shape;
     for (const std::optional<std::uint64_t>& dimension : decoded->shape)
         shape.append(dimension ? py::object(py::int_(*dimension)) : py::none());
@@ -90,7 +97,7 @@ py::bytes encode_descriptor(std::uint64_t id, std::string name, std::string desc
     descriptor.numpy_header = std::move(numpy_header);
     const auto encoded = wire::encode_descriptor(descriptor, wire::Flavour(address_bits), bug_compat);
     if (!encoded)
-        throw py::value_error("descriptor: " + std::string(wire::name_of(encoded.error())));
+        throw refusal(encoded.error());
     return {reinterpret_cast<const char*>(encoded->data()), encoded->size()};
 }
 

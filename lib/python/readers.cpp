@@ -72,6 +72,7 @@ void define_readers(py::module_& m) {
              "Stopped "
              "after stop().")
         .def("stop", &InprocQueue::stop, "Ends the queue. Streams end when they have taken what is in it.")
+        .def("__bool__", [](const InprocQueue&) { return true; })
         .def("__len__", &InprocQueue::size, "Returns how many datagrams wait.");
     py::class_<SourceOfPackets>(m, "Reader", "Names a source of packets of a stream without EAL.")
         .def_static(

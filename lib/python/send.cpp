@@ -52,8 +52,11 @@ std::unique_ptr<OutgoingStream> to_socket(const SendConfig& config, int fd,
 std::unique_ptr<OutgoingStream> to_queues(const SendConfig& config,
                                           const std::vector<std::shared_ptr<InprocQueue>>& queues) {
     std::vector<InprocQueue> all;
-    for (const std::shared_ptr<InprocQueue>& queue : queues)
+    for (const std::shared_ptr<InprocQueue>& queue : queues) {
+        if (!queue)
+            throw py::type_error("queues: None is no InprocQueue; give a queue for each substream");
         all.push_back(*queue);
+    }
     return make_stream(config, false, py::none(), [&](const SendConfig& c) {
         return std::make_unique<SendStream>(c, Writer::queues(all));
     });
@@ -211,6 +214,7 @@ void define_stream(py::module_& m) {
                  const std::vector<std::byte> bytes = packets.bytes();
                  return py::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
              })
+        .def("__bool__", [](const PacketBytes&) { return true; })
         .def("__len__", &PacketBytes::size);
     py::class_<RegisteredMemory>(m, "RegisteredMemory", "Holds memory that ports read directly.")
         .def(py::init<const Process&, const py::object&>(), py::arg("process"), py::arg("memory"));

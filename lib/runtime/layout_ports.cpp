@@ -105,15 +105,17 @@ std::vector<port::PlannedPort> plan_ports(const Plan& plan, std::size_t first,
                                           std::span<const std::vector<unsigned>> cpus,
                                           std::span<const std::string> eal_devices,
                                           std::span<const port::Driver* const> drivers,
-                                          const port::Machine& machine) {
+                                          const port::Machine& machine, std::span<const std::string> in_use) {
     std::vector<port::PortRequest> requests;
     for (std::size_t i = first; i < plan.ports.size(); i++)
         requests.push_back(request_of(plan, plan.ports[i], cpus[i]));
-    return port::plan_ports(requests, drivers, eal_devices, machine,
-                            [&plan](const port::Driver& driver, port::PortRequest& r) {
-                                add_spare_transmit_queue(plan, driver, r);
-                                add_host_queues(plan, driver, r);
-                            });
+    return port::plan_ports(
+        requests, drivers, eal_devices, machine,
+        [&plan](const port::Driver& driver, port::PortRequest& r) {
+            add_spare_transmit_queue(plan, driver, r);
+            add_host_queues(plan, driver, r);
+        },
+        in_use);
 }
 
 }  // namespace spead::runtime

@@ -13,13 +13,14 @@
 namespace spead::runtime {
 
 /// Plans the ports of the plan from `first` on: those of a run that begins, or one that is added during a
-/// run. `cpus`, in the order of Plan::ports, are those of the port's streams. Throws Error as
-/// port::plan_ports does.
+/// run. `in_use`: the devices that are open. `cpus`, in the order of Plan::ports, are those of the port's
+/// streams. Throws Error as port::plan_ports does.
 std::vector<port::PlannedPort> plan_ports(const Plan& plan, std::size_t first,
                                           std::span<const std::vector<unsigned>> cpus,
                                           std::span<const std::string> eal_devices,
                                           std::span<const port::Driver* const> drivers,
-                                          const port::Machine& machine);
+                                          const port::Machine& machine,
+                                          std::span<const std::string> in_use = {});
 
 /// Returns whether the port has our own IGMP and ARP host.
 bool has_own_host(const port::PlannedPort& port);

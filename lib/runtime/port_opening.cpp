@@ -58,7 +58,10 @@ void PortOpening::open_new(const Plan& wanted) {
     for (std::size_t p = first; p < wanted.ports.size(); p++)
         cpus[p] = cpus_of(wanted, wanted.ports[p]);
     const port::Machine& machine = port::this_machine();
-    std::vector<port::PlannedPort> planned = plan_ports(wanted, first, cpus, {}, drivers_, machine);
+    std::vector<std::string> in_use;
+    for (const port::PlannedPort& open : of_.layout.ports)
+        in_use.push_back(open.device.name);
+    std::vector<port::PlannedPort> planned = plan_ports(wanted, first, cpus, {}, drivers_, machine, in_use);
     // A peer may refuse a port with more queues than it has itself: none is made for later streams.
     bool fewer = false;
     for (std::size_t p = first; p < wanted.ports.size(); p++)
@@ -67,7 +70,7 @@ void PortOpening::open_new(const Plan& wanted) {
             fewer = true;
         }
     if (fewer)
-        planned = plan_ports(wanted, first, cpus, {}, drivers_, machine);
+        planned = plan_ports(wanted, first, cpus, {}, drivers_, machine, in_use);
     for (std::size_t p = first; p < wanted.ports.size(); p++) {
         const port::PlannedPort& fresh = planned[p - first];
         for (std::size_t other = 0; other < of_.ports.size(); other++)

@@ -115,7 +115,7 @@ void ChunkRing::State::keep(const Memory& memory, std::span<const std::byte> dat
 ChunkRing::State& ChunkRing::State::of(const std::unique_ptr<State>& state) {
     if (!state)
         throw_usage(kInRing, "it was moved to another variable; use that one");
-    door::need_own_process(kInRing);
+    door::need_own_process(kInRing, state->is_own());
     return *state;
 }
 
@@ -200,7 +200,7 @@ ChunkPtr ChunkRing::try_get() {
 }
 
 bool ChunkRing::ended() const noexcept {
-    return !state_ || !door::is_own_process() || state_->chunks->ended() || state_->is_forsaken();
+    return !state_ || !state_->is_own() || state_->chunks->ended() || state_->is_forsaken();
 }
 
 int ChunkRing::fd() const noexcept {
@@ -208,7 +208,7 @@ int ChunkRing::fd() const noexcept {
 }
 
 void ChunkRing::stop() noexcept {
-    if (state_ && door::is_own_process())
+    if (state_ && state_->is_own())
         state_->chunks->stop();
 }
 

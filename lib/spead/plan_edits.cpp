@@ -199,8 +199,10 @@ void check(const runtime::Plan& plan) {
     // A session's streams have memory of their own.
     checked.memory = {};
     // No file can ask for a user, and none need be checked.
-    for (runtime::ReceivePlan& r : checked.receives)
+    for (runtime::ReceivePlan& r : checked.receives) {
         r.sink = {};
+        checked.memory.heaps = std::max(checked.memory.heaps, r.memory);
+    }
     with_names_of_headers([&checked] {
         config::validate(checked, [&checked](std::string_view path) { return place_in(checked, path); });
     });

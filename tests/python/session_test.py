@@ -181,3 +181,23 @@ def test_the_module_shows_what_is_there():
     wrong = subprocess.run([sys.executable, "-m", "dpdk_spead", "--wrong"], stderr=subprocess.PIPE, text=True,
                            timeout=60, check=False)
     assert wrong.returncode == 2 and "'--wrong' is unknown" in wrong.stderr
+
+
+def test_ports_named_by_their_kind_are_several():
+    """Each stream names an interface: the second device of a kind gets a number of its own."""
+    script("""
+        from dpdk_spead import send
+        first = send.Stream("239.10.10.0:7148", interface="net_null")
+        second = send.Stream("239.10.10.0:7148", interface="net_null,copy=1")
+        names = [port["name"] for port in ds.stats.counters()["ports"]]
+        assert len(names) == 2, names
+    """)
+
+
+def test_subinterpreters_are_refused():
+    script("""
+        import subprocess, sys
+        text = "import _xxsubinterpreters as si; si.run_string(si.create(), 'import dpdk_spead')"
+        done = subprocess.run([sys.executable, "-c", text], stderr=subprocess.PIPE, text=True, timeout=60)
+        assert done.returncode == 1 and "main interpreter alone" in done.stderr, done.stderr
+    """)

@@ -8,6 +8,8 @@ import sys
 
 import matplotlib
 
+if len(sys.argv) < 3:
+    sys.exit(__doc__)
 endpoint, interface, *picture = sys.argv[1:]
 if picture:
     matplotlib.use("agg")
@@ -23,7 +25,8 @@ figure, axes = plt.subplots()
 with recv.ChunkStream(placement, chunks=8, endpoints=endpoint, interface=interface, backend="kernel",
                       dtype=np.int16, stop_on_stop_item=True) as stream:
     for chunk in stream:
-        print(f"chunk {chunk.id}: {chunk.heaps_present} of {chunk.heaps_expected} heaps, mean {chunk.data.mean():.1f}")
+        there = chunk.data[chunk.present == 1]  # the rest is undefined
+        print(f"chunk {chunk.id}: {chunk.heaps_present} of {chunk.heaps_expected} heaps, mean {there.mean():.1f}")
         rows.append(chunk.present.copy())
         chunk.release()  # its memory takes new heaps
         axes.imshow(rows[-64:], aspect="auto", vmin=0, vmax=1)

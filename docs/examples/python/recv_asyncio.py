@@ -19,6 +19,8 @@ async def count(port: int) -> int:
 
 
 async def main() -> None:
+    if not sys.argv[1:]:
+        sys.exit(__doc__)
     ports = [int(word) for word in sys.argv[1:]]
     for port, heaps in zip(ports, await asyncio.gather(*map(count, ports))):
         print(f"port {port}: {heaps} heaps")

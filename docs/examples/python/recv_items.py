@@ -9,6 +9,8 @@ import sys
 import dpdk_spead as ds
 from dpdk_spead import recv
 
+if len(sys.argv) < 3:
+    sys.exit(__doc__)
 group, port, *address = sys.argv[1:]
 stream = recv.Stream(ds.ThreadPool(), recv.StreamConfig(max_heaps=4), recv.RingStreamConfig(heaps=16))
 stream.add_udp_reader(group, int(port), interface_address=address[0] if address else "")

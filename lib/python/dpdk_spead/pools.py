@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Threads, memory and contexts, as spead2's users name them."""
 
+import logging
 import os
 from typing import Any, List, Optional, Sequence
+
+_log = logging.getLogger("dpdk_spead")
 
 #: Ask for copies into the cache, or past it. Both are accepted: a stream chooses by the memory that it writes.
 MEMCPY_STD = 0
@@ -20,14 +23,20 @@ class ThreadPool:
             raise ValueError(f"thread pool: it has {threads} threads; give at least 1")
         self.threads = int(threads)
         self.affinity: List[int] = [int(cpu) for cpu in affinity]
+        for cpu in self.affinity:
+            if not 0 <= cpu < 4096:
+                raise ValueError(f"thread pool: the CPU {cpu} of `affinity` does not exist; CPUs count from 0")
 
     def stop(self) -> None:
         """Does nothing: each stream ends its own thread."""
 
     @staticmethod
     def set_affinity(core: int) -> None:
-        """Binds the calling thread to a CPU. Raises OSError."""
-        os.sched_setaffinity(0, {core})
+        """Binds the calling thread to a CPU. Logs a warning when it may not run there."""
+        try:
+            os.sched_setaffinity(0, {core})
+        except (OSError, ValueError) as error:
+            _log.warning("the thread cannot be bound to CPU %s: %s", core, error)
 
     def __repr__(self) -> str:
         return f"ThreadPool({self.threads}, {self.affinity})"
@@ -73,6 +82,8 @@ class MemoryPool(MemoryAllocator):
         self.warn_on_empty = True
         if min(self.lower, self.max_free, self.initial, self.low_water) < 0:
             raise ValueError("memory pool: a number is negative")
+        if self.upper * max(self.max_free, self.initial, 1) > 1 << 46:
+            raise ValueError(f"memory pool: {self.max_free} buffers of {self.upper} bytes are more than machines have")
         if self.upper < self.lower:
             raise ValueError(f"memory pool: upper is {self.upper}, and lower {self.lower}; upper is at least lower")
 

@@ -138,6 +138,14 @@ TEST(PlanPorts, BareDriverNamesGetTheLowestFreeNumber) {
     EXPECT_EQ(planned[0].driver, &kRingFamily);
 }
 
+TEST(PlanPorts, ALaterPortGetsANumberThatNoOpenOneHas) {
+    const std::vector<PortRequest> requests{request("b", "net_ring"), request("c", "net_ring0")};
+    const std::vector<std::string> in_use{"net_ring0", "net_ring1"};
+    const auto planned = plan_ports(requests, kFamilies, {}, machine(), {}, in_use);
+    EXPECT_EQ(planned[0].device.name, "net_ring2");
+    EXPECT_EQ(planned[1].device.name, "net_ring0");
+}
+
 TEST(PlanPorts, ADeviceOfEalIsAdoptedWithItsArguments) {
     const auto planned =
         plans({request("a", "net_ring0"), request("b", "net_ring1")}, {"net_ring0,x=1", "net_null0"});

@@ -29,7 +29,8 @@ def heap_memory(config: StreamConfig, waiting: int) -> Dict[str, int]:
     pool = config.memory_allocator
     if not isinstance(pool, MemoryPool):
         return {"memory": DEFAULT_MEMORY, "port_memory": DEFAULT_PORT_MEMORY, "max_heap_bytes": DEFAULT_MAX_HEAP_BYTES}
-    longest = _power_of_two(max(pool.upper, 1))
+    # Descriptors may come with the item that the pool was made for.
+    longest = _power_of_two(pool.upper + 65536)
     heaps = max(pool.max_free, pool.initial) + config.max_heaps * config.substreams + waiting + 4
     return {"memory": max(longest * heaps, DEFAULT_MEMORY), "port_memory": max(longest * heaps, DEFAULT_PORT_MEMORY),
             "max_heap_bytes": max(longest, DEFAULT_MAX_HEAP_BYTES)}

@@ -2,6 +2,7 @@
 """Chunks whose heaps a declared placement places, as numpy arrays."""
 
 import atexit
+import math
 import os
 import weakref
 from typing import Any, AsyncIterator, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
@@ -90,6 +91,8 @@ class _Shapes:
 
     def __init__(self, placement: Placement, dtype: Any) -> None:
         self._dtype = np.dtype(dtype)
+        if self._dtype.hasobject or self._dtype.itemsize == 0:
+            raise ValueError(f"dtype {self._dtype} has Python objects, or no bytes; give a type of numbers, as int8")
         counts = tuple(count for _, count in placement.axes)
         whole = placement.data_shape
         if placement.heap_bytes % self._dtype.itemsize != 0:
@@ -150,6 +153,8 @@ class Chunks:
 
     def get(self, timeout: Optional[float] = None) -> ReceivedChunk:
         """Waits for the next chunk. Raises Stopped at the end, and Empty when `timeout` seconds are over."""
+        if timeout is not None and math.isnan(timeout):
+            raise ValueError("timeout is nan; give seconds, or None for no limit")
         lent = self._ring.get(timeout)
         if lent is None:
             raise Empty(f"chunks: none came within {timeout} s")

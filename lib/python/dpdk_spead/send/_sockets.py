@@ -16,6 +16,8 @@ def resolve(endpoints: Sequence[Tuple[str, int]], family: int = socket.AF_UNSPEC
     """Returns the address family of the endpoints, and their addresses. Raises ValueError and OSError."""
     addresses: List[tuple] = []
     for host, port in endpoints:
+        if isinstance(port, bool) or not hasattr(port, "__index__") or not 0 <= port.__index__() <= 65535:
+            raise TypeError(f"endpoint {host}: the port is {port!r}; give a number of 0 to 65535")
         try:
             found = socket.getaddrinfo(host or None, port, socket.AF_UNSPEC, socket.SOCK_DGRAM)
         except socket.gaierror as error:

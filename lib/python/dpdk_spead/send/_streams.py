@@ -98,7 +98,10 @@ def open_stream(endpoints: Union[str, List[str]], interface: Optional[str], opti
     for name, value in options.items():
         if not hasattr(config, name):
             raise TypeError(f"a stream has no option {name!r}")
-        setattr(config, name, value)
+        try:
+            setattr(config, name, value)
+        except TypeError as error:
+            raise TypeError(f"send stream: the option {name} cannot be {value!r}") from error
     size("max_heaps", config.max_heaps, 1)
     config.interface = _transports.default_interface() if interface is None else interface
     if not config.interface:

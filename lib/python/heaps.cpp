@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <initializer_list>
 #include <optional>
 #include <utility>
 
@@ -21,22 +22,44 @@ constexpr std::size_t kLeastBlock = 256;
 /// Holds the bytes from which a copy lets other threads of Python run.
 constexpr std::size_t kLongCopy = std::size_t{256} << 10;
 
-/// Returns the value that is made at the first call. It is never destroyed: the interpreter may be gone.
-template <typename Make>
-py::handle kept_for_ever(Make make) {
-    static PyObject* const made = make().release().ptr();
-    return made;
+/// Returns a class of the package, of `kept`, which the first call sets. It is never destroyed: the
+/// interpreter may be gone. A static variable with an initializer would lock, and its thread may lose the GIL
+/// meanwhile.
+py::handle class_of(PyObject*& kept, const char* module, const char* name) {
+    if (kept == nullptr) {
+        const auto in =
+            py::reinterpret_steal<py::object>(in_python([module] { return PyImport_ImportModule(module); }));
+        if (!in)
+            throw py::error_already_set();
+        py::object made = in.attr(name);
+        if (kept == nullptr)  // no other thread was faster
+            kept = made.release().ptr();
+    }
+    return kept;
 }
 
-py::handle decode_descriptor() {
-    return kept_for_ever([]() -> py::object {
-        return py::module_::import("dpdk_spead.items").attr("RawDescriptor").attr("decode");
-    });
+/// Calls a function or a class of Python's.
+py::object call(py::handle function, std::initializer_list<py::object> arguments) {
+    std::vector<PyObject*> all;
+    for (const py::object& one : arguments)
+        all.push_back(one.ptr());
+    auto result = py::reinterpret_steal<py::object>(
+        in_python([&] { return PyObject_Vectorcall(function.ptr(), all.data(), all.size(), nullptr); }));
+    if (!result)
+        throw py::error_already_set();
+    return result;
 }
 
-py::handle flavour_type() {
-    return kept_for_ever(
-        []() -> py::object { return py::module_::import("dpdk_spead.protocol").attr("Flavour"); });
+py::object decode_descriptor(py::object item, unsigned bug_compat) {
+    static PyObject* kept = nullptr;
+    const py::handle type = class_of(kept, "dpdk_spead.items", "RawDescriptor");
+    return call(type.attr("decode"), {std::move(item), py::int_(bug_compat)});
+}
+
+py::object make_flavour(unsigned address_bits, unsigned bug_compat) {
+    static PyObject* kept = nullptr;
+    const py::handle type = class_of(kept, "dpdk_spead.protocol", "Flavour");
+    return call(type, {py::int_(4), py::int_(64), py::int_(address_bits), py::int_(bug_compat)});
 }
 
 /// Holds one item of a heap. The buffer protocol gives its bytes.
@@ -87,15 +110,18 @@ py::list descriptors_of(const std::shared_ptr<ReceivedHeap>& heap) {
     py::list out;
     for (const spead::Item& item : heap->items())
         if (item.id == wire::item::kDescriptor && !item.immediate && heap->complete())
-            out.append(decode_descriptor()(py::cast(RawItem(item, heap)), heap->facts().bug_compat));
+            out.append(decode_descriptor(py::cast(RawItem(item, heap)), heap->facts().bug_compat));
     return out;
 }
 
 py::object flavour_of(ReceivedHeap& heap) {
-    py::object& flavour = heap.facts().flavours[heap.address_bits() / 8];
-    if (!flavour)
-        flavour = flavour_type()(4, 64, heap.address_bits(), heap.facts().bug_compat);
-    return flavour;
+    py::object& kept = heap.facts().flavours[heap.address_bits() / 8];
+    if (kept)
+        return kept;
+    py::object made = make_flavour(heap.address_bits(), heap.facts().bug_compat);
+    if (!kept)  // no other thread was faster
+        kept = std::move(made);
+    return kept;
 }
 
 py::list ranges_of(const ReceivedHeap& heap) {

@@ -47,6 +47,25 @@ ENDS = {
     "a daemon thread that waits": ("threading.Thread(target=idle._native.get, daemon=True).start()", 0),
     "a daemon thread that takes": (
         "threading.Thread(target=lambda: [h for s in streams for h in s], daemon=True).start()", 0),
+    "daemon threads that decode descriptors": ("""
+from dpdk_spead import send
+group = send.ItemGroup()
+for i in range(30):
+    group.add_item(0x1000 + i, f"item {i}", "", (), np.int32)
+sender = send.BytesStream(ds.ThreadPool())
+sender.send_heap(send.HeapGenerator(group).get_heap(descriptors="all", data="none"))
+described = recv.Stream(ds.ThreadPool())
+described.add_buffer_reader(sender.getvalue())
+heap = described.get()
+running = threading.Semaphore(0)
+def decode():
+    running.release()
+    while True:
+        heap.get_descriptors()
+for _ in range(3):
+    threading.Thread(target=decode, daemon=True).start()
+for _ in range(3):
+    running.acquire()""", 0),
     "the child of a fork": ("""
 pid = os.fork()
 if pid == 0:

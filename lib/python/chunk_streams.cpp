@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <pybind11/stl.h>
 #include <spead/chunk.hpp>
@@ -184,30 +185,49 @@ class UserChunkGroup {
         static_cast<void>(free.cast<UserChunkRing&>());
         static_cast<void>(data.cast<UserChunkRing&>());
     }
+    ~UserChunkGroup() {
+        const WithoutGil released;
+        group_.reset();
+    }
+    UserChunkGroup(const UserChunkGroup&) = delete;
+    UserChunkGroup& operator=(const UserChunkGroup&) = delete;
+
     std::unique_ptr<UserChunkStream> add(const py::dict& settings, UserPlace place, std::uint32_t stream) {
-        if (!group_) {
-            ChunkRing ring = ring_of(free_, data_);
-            const ChunkConfig chunks = window_of(window_, lossless_, stream);
-            const bool has_port = settings_of(settings).has_port();
-            const WithoutGil released;
-            if (has_port)
-                group_.emplace(Process::shared(), place.callback, ring, chunks);
-            else
-                group_.emplace(place.callback, ring, chunks);
-        }
+        make(settings, place.callback, stream);
         return std::make_unique<UserChunkStream>(*group_, settings, std::move(place), free_, data_);
     }
     void stop() {
+        bool has_streams = false;
+        {
+            const Turn turn(making_);
+            has_streams = group_.has_value();
+        }
         const WithoutGil released;
-        if (group_)
+        if (has_streams)
             group_->stop();
     }
 
   private:
+    /// Makes the group with its first stream. Threads that add streams at the same time wait for it.
+    void make(const py::dict& settings, const PlaceCallback& place, std::uint32_t stream) {
+        const Turn turn(making_);
+        if (group_)
+            return;
+        ChunkRing ring = ring_of(free_, data_);
+        const ChunkConfig chunks = window_of(window_, lossless_, stream);
+        const bool has_port = settings_of(settings).has_port();
+        const WithoutGil released;
+        if (has_port)
+            group_.emplace(Process::shared(), place, ring, chunks);
+        else
+            group_.emplace(place, ring, chunks);
+    }
+
     py::object free_;
     py::object data_;
     std::uint32_t window_;
     bool lossless_;
+    std::mutex making_;
     std::optional<ChunkStreamGroup> group_;
 };
 

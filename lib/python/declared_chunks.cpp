@@ -260,6 +260,13 @@ class DeclaredGroup {
         else
             group_.emplace(placement, chunks.ring(), window);
     }
+    ~DeclaredGroup() {
+        const WithoutGil released;
+        group_.reset();
+    }
+    DeclaredGroup(const DeclaredGroup&) = delete;
+    DeclaredGroup& operator=(const DeclaredGroup&) = delete;
+
     std::unique_ptr<DeclaredStream> add(const py::dict& settings, const std::optional<Placement>& placement) {
         return std::make_unique<DeclaredStream>(*group_, settings, placement, ring_);
     }
@@ -308,6 +315,8 @@ void define_lent_chunks(py::module_& m) {
 }  // namespace
 
 void define_declared_chunks(py::module_& m) {
+    // The first type of numpy imports numpy, under a lock that another thread would wait for with the GIL.
+    static_cast<void>(py::dtype::of<std::uint8_t>());
     py::class_<Placement>(m, "Placement", "Says where heaps go.")
         .def(py::init([](const std::string& text) { return Placement::parse(text); }), py::arg("text"))
         .def_property_readonly("text", &Placement::text)

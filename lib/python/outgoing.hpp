@@ -127,6 +127,7 @@ class OutgoingStream {
     void set_cnt_sequence(std::uint64_t next, std::uint64_t step);
     void set_rate(double rate);
     void set_ttl(std::uint8_t ttl);
+    /// Sends a stop item to every endpoint, and waits for them. Throws Error when they are not all sent.
     void end();
     /// Gives up heaps in flight. Further ones are refused.
     void stop();
@@ -138,7 +139,7 @@ class OutgoingStream {
     static void close_all() noexcept;
 
   private:
-    SendStream& stream() const;
+    std::shared_ptr<SendStream> stream();
     void wait_until(const std::function<bool()>& over);
     void wait_slice(const std::function<bool()>& over);
     void reap();
@@ -150,7 +151,8 @@ class OutgoingStream {
     const pid_t owner_;
     py::object kept_;
     py::list results_;
-    std::mutex mutex_;  ///< held for moments; who holds it does not wait for the GIL
+    /// Is held for moments. Its holders wait for nothing, the GIL included, so others lock it with the GIL.
+    std::mutex mutex_;
     std::condition_variable told_;
     // Guarded.
     std::shared_ptr<SendStream> stream_;

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <set>
 #include <spead/error.hpp>
+#include <string>
 #include <unistd.h>
 
 #include "python/outgoing.hpp"
@@ -52,10 +53,16 @@ void OutgoingStream::fail(int error, const std::string& text) {
     throw py::error_already_set();
 }
 
-SendStream& OutgoingStream::stream() const {
-    if (!stream_)
+/// Returns the stream, for what any thread may call. Throws OSError after close().
+std::shared_ptr<SendStream> OutgoingStream::stream() {
+    std::shared_ptr<SendStream> of;
+    {
+        const std::lock_guard lock(mutex_);
+        of = stream_;
+    }
+    if (!of)
         fail(EBADF, kClosed);
-    return *stream_;
+    return of;
 }
 
 std::shared_ptr<Sending> OutgoingStream::submit(const std::vector<OutgoingReference>& heaps, bool round_robin,
@@ -206,9 +213,10 @@ void OutgoingStream::wait_slice(const std::function<bool()>& over) {
     for (;;) {
         if (stream_ && stream_->poll() != 0)
             told_.notify_all();
-        if (over() || !stream_ || std::chrono::steady_clock::now() >= end)
+        if (over() || std::chrono::steady_clock::now() >= end)
             return;
-        if (polling_) {
+        // While the stream ends, close() takes the completions.
+        if (polling_ || !stream_) {
             told_.wait_until(lock, end);
             continue;
         }
@@ -227,8 +235,7 @@ void OutgoingStream::flush() {
 }
 
 int OutgoingStream::fd() {
-    const std::lock_guard lock(mutex_);
-    return stream().fd();
+    return stream()->fd();
 }
 
 std::size_t OutgoingStream::in_flight() {
@@ -237,30 +244,45 @@ std::size_t OutgoingStream::in_flight() {
 }
 
 void OutgoingStream::set_cnt_sequence(std::uint64_t next, std::uint64_t step) {
-    const std::lock_guard lock(mutex_);
-    stream().set_cnt_sequence(next, step);
+    stream()->set_cnt_sequence(next, step);
 }
 
 void OutgoingStream::set_rate(double rate) {
-    stream();
-    const std::shared_ptr<SendStream> of = stream_;
+    const std::shared_ptr<SendStream> of = stream();
     const WithoutGil released;
     of->set_rate(rate);
 }
 
 void OutgoingStream::set_ttl(std::uint8_t ttl) {
-    stream();
-    const std::shared_ptr<SendStream> of = stream_;
+    const std::shared_ptr<SendStream> of = stream();
     const WithoutGil released;
     of->set_ttl(ttl);
 }
 
 void OutgoingStream::end() {
     flush();
-    stream();
-    const WithoutGil released;
-    const std::lock_guard lock(mutex_);
-    stream_->end();
+    struct Stops {
+        std::size_t left = 0;
+        std::size_t failed = 0;
+    };
+    const auto stops = std::make_shared<Stops>();
+    const auto over = [stops](const SendResult& result) {
+        stops->left--;
+        stops->failed += result.status == SendStatus::sent ? 0 : 1;
+    };
+    std::uint32_t next = 0;
+    bool closed = false;
+    wait_until([&] {
+        closed = !stream_;
+        for (; !closed && next < substreams_ && stream_->try_end(next, over); next++)
+            stops->left++;
+        return closed || (next == substreams_ && stops->left == 0);
+    });
+    if (closed)
+        fail(EBADF, kClosed);
+    if (stops->failed != 0)
+        throw Error("stream", std::to_string(stops->failed) + " of " + std::to_string(substreams_) +
+                                  " stop items were not sent: the stream was stopped, or they were refused");
 }
 
 void OutgoingStream::stop() {
@@ -270,8 +292,7 @@ void OutgoingStream::stop() {
 }
 
 py::dict OutgoingStream::stats() {
-    stream();
-    const std::shared_ptr<SendStream> of = stream_;
+    const std::shared_ptr<SendStream> of = stream();
     SendStats s;
     {
         const WithoutGil released;
@@ -290,10 +311,10 @@ py::dict OutgoingStream::stats() {
 
 void OutgoingStream::close() noexcept {
     all_streams().erase(this);
-    if (!stream_)
-        return;
     if (::getpid() != owner_) {
         // A child of fork(2) has none of the threads, and perhaps a lock that one of them held.
+        if (!stream_)
+            return;
         new std::shared_ptr<SendStream>(std::move(stream_));
         for (std::shared_ptr<Sending>& sending : done_)
             leak(sending);
@@ -307,10 +328,14 @@ void OutgoingStream::close() noexcept {
             told_.wait(lock, [this] { return !polling_; });
             ending.swap(stream_);
         }
+        if (!ending)
+            return;
         // Its completions lock nothing: no other thread has it any more, but for changes that are under way.
         while (ending.use_count() > 1)
             ::usleep(1000);
         ending.reset();
+        // A thread that waits has looked before this, or sleeps.
+        { const std::lock_guard lock(mutex_); }
         told_.notify_all();
     }
     try {
@@ -322,8 +347,17 @@ void OutgoingStream::close() noexcept {
 }
 
 void OutgoingStream::close_all() noexcept {
-    while (!all_streams().empty())
-        (*all_streams().begin())->close();
+    while (!all_streams().empty()) {
+        OutgoingStream* const stream = *all_streams().begin();
+        // Another thread may drop its own reference meanwhile.
+        py::object kept;
+        try {
+            kept = py::cast(stream, py::return_value_policy::reference);
+        } catch (const std::exception&) {
+            PyErr_Clear();  // no memory
+        }
+        stream->close();
+    }
 }
 
 }  // namespace spead::python

@@ -107,6 +107,8 @@ struct SendStream::State {
         return *state;
     }
     bool is_own() const noexcept { return local ? local->is_own() : door::is_own_process(); }
+    std::shared_ptr<SendHeap::State> stop_heap() const;
+    static SendOptions stop_options(std::size_t substream);
     void send_stops() const;
     bool finish(std::chrono::seconds patience) const noexcept;
 
@@ -336,16 +338,25 @@ std::size_t SendStream::in_flight() const noexcept {
     return state_ && state_->is_own() ? state_->heap_source->in_flight() : 0;
 }
 
+std::shared_ptr<SendHeap::State> SendStream::State::stop_heap() const {
+    auto heap = std::make_shared<SendHeap::State>(address_bits);
+    heap->heap.add_stop();
+    return heap;
+}
+
+/// Returns how a stop heap is sent: it need not wait for the time of data.
+SendOptions SendStream::State::stop_options(std::size_t substream) {
+    SendOptions options;
+    options.substream = static_cast<std::uint32_t>(substream);
+    options.rate = 0;
+    return options;
+}
+
 void SendStream::State::send_stops() const {
     const auto stops = std::make_shared<StopHeaps>();
     for (std::size_t i = 0; i < substreams; i++) {
-        auto heap = std::make_shared<SendHeap::State>(address_bits);
-        heap->heap.add_stop();
-        SendOptions options;
-        options.substream = static_cast<std::uint32_t>(i);
-        options.rate = 0;  // it need not wait for the time of data
         stops->left++;
-        heap_source->submit(heap, options, Kind::control, [stops](const SendResult& result) {
+        heap_source->submit(stop_heap(), stop_options(i), Kind::control, [stops](const SendResult& result) {
             stops->left--;
             stops->failed += result.status == SendStatus::sent ? 0 : 1;
         });
@@ -359,6 +370,16 @@ void SendStream::State::send_stops() const {
 
 void SendStream::end() {
     State::of(state_).send_stops();
+}
+
+bool SendStream::try_end(std::uint32_t substream, std::function<void(const SendResult&)> done) {
+    const State& s = State::of(state_);
+    const auto heap = s.stop_heap();
+    const auto try_now = [&] {
+        return s.heap_source->try_submit(heap, State::stop_options(substream), Kind::control, done);
+    };
+    // Completions that were not taken yet have their places, too.
+    return try_now() || (s.heap_source->dispatch() != 0 && try_now());
 }
 
 void SendStream::stop() noexcept {

@@ -150,7 +150,7 @@ struct SendStats {
 };
 
 /// Sends heaps from the user's memory. One thread at a time uses send, try_send, async_send, their like for
-/// groups, wait_for, flush, poll and end; any thread may use the others.
+/// groups, wait_for, flush, poll, end and try_end; any thread may use the others.
 ///
 /// Items in registered Memory are sent without a copy if the port can; all others are copied by the lcore.
 /// When the session or the port ends, heaps in flight complete as aborted, and further ones are refused with
@@ -220,6 +220,10 @@ class SPEAD_API SendStream {
     /// session is stopped meanwhile, and what a function of async_send() throws. Some endpoints may have no
     /// stop item then.
     void end();
+    /// Submits a heap with a stop item to one endpoint, as end() does, without waiting. Returns false when
+    /// max_heaps are in flight. `done` is called as that of async_send(). Throws Error when the stream has
+    /// stopped, and for an unknown substream.
+    bool try_end(std::uint32_t substream, std::function<void(const SendResult&)> done);
     /// Gives up unsent heaps, which complete as aborted.
     void stop() noexcept;
 

@@ -79,3 +79,127 @@ for _ in range(1000):
     group.stop()
     members.clear()
 """)
+
+
+SENDING = """
+def heap_of(size):
+    heap = send.Heap()
+    heap.add_item(ds.Item(0x1000, "x", "", (size,), np.uint8, value=np.zeros(size, np.uint8)))
+    return heap
+
+def memory_stream(**options):
+    config = _native.SendConfig()
+    config.endpoints = ["127.0.0.1:8899"]
+    for name, value in options.items():
+        setattr(config, name, value)
+    return _native.OutgoingStream.to_memory(config, _native.PacketBytes())
+
+def until(reached):
+    while not reached():
+        time.sleep(0.001)
+"""
+
+
+def test_calls_while_another_thread_closes_a_sender():
+    program(SENDING + """
+sys.setswitchinterval(1e-6)
+calls = [lambda s: s.end(), lambda s: s.stats(), lambda s: s.set_rate(0.0), lambda s: s.fd, lambda s: s.flush(),
+         lambda s: s.set_cnt_sequence(1, 1), lambda s: s.in_flight]
+for trial in range(300):
+    stream = memory_stream()
+    call = calls[0] if trial % 2 else calls[trial // 2 % len(calls)]
+    begun = threading.Barrier(3)
+
+    def use():
+        begun.wait()
+        try:
+            for _ in range(100):
+                call(stream)
+        except OSError as error:
+            assert "closed" in str(error)
+
+    threads = together(use, use)
+    begun.wait()
+    stream.close()
+    join(threads)
+""")
+
+
+def test_a_sender_is_usable_while_another_thread_ends_it():
+    program(SENDING + """
+sys.setswitchinterval(1e-5)
+small, big = heap_of(3000), heap_of(1000000)
+for _ in range(40):
+    stream = memory_stream(rate=1e8, max_heaps=4)
+    submitted = threading.Event()
+
+    def work():
+        for _ in range(3):
+            stream.send_one(small, -1, 0, -1.0)
+        stream.submit_one(big, -1, 0, 1e3, None)  # for a thousand seconds
+        submitted.set()
+
+    def end():
+        try:
+            until(lambda: stream.in_flight or submitted.is_set())
+            stream.end()
+        except ds.Error as error:
+            assert "stop" in str(error)
+
+    threads = together(work, end)
+    submitted.wait()
+    for _ in range(100):
+        assert stream.in_flight <= 4
+    stream.stop()
+    join(threads)
+    stream.close()
+""")
+
+
+def test_interrupts_end_the_wait_of_end():
+    program(SENDING + """
+stream = memory_stream(rate=1e3)
+stream.submit_one(heap_of(1000000), -1, 0, -1.0, None)
+threading.Timer(0.1, signal.raise_signal, (signal.SIGINT,)).start()
+try:
+    stream.end()
+except KeyboardInterrupt:
+    stream.stop()
+    stream.flush()
+else:
+    raise AssertionError
+before = stream.stats()["heaps"]
+assert before == 0
+""")
+
+
+def test_stop_heaps_need_no_room_and_are_not_counted():
+    program(SENDING + """
+config = _native.SendConfig()
+config.endpoints = ["127.0.0.1:%d" % (20000 + i) for i in range(5)]
+config.max_heaps = 1
+stream = _native.OutgoingStream.to_memory(config, _native.PacketBytes())
+stream.send_one(heap_of(100), -1, 0, -1.0)
+stream.end()
+counts = stream.stats()
+assert (counts["heaps"], counts["packets"]) == (1, 1 + stream.substreams), counts
+""")
+
+
+def test_a_thread_that_waits_rests_while_another_closes_the_sender():
+    program(SENDING + """
+stream = memory_stream(rate=1e6)
+heap = heap_of(500000)
+used = []
+
+def work():
+    begin = time.thread_time()
+    stream.send_one(heap, -1, 0, -1.0)
+    used.append(time.thread_time() - begin)
+
+threads = together(work)
+until(lambda: stream.in_flight)
+stream.close()
+join(threads)
+assert used[0] < 0.1, used
+""")

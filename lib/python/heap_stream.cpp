@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "base/file_descriptor.hpp"
 #include "python/without_gil.hpp"
 
 /// Implements streams of heaps for Python.
@@ -78,13 +79,19 @@ HeapStream::HeapStream(Options options) : options_(std::move(options)), owner_(:
 
 HeapStream::~HeapStream() {
     all_streams().erase(this);
-    next_.reset();
-    if (stream_)
-        without_gil([this] { stream_.reset(); });
+    held_.clear();
+    end_stream();
     if (fd_ >= 0)
         ::close(fd_);
     if (ready_ >= 0)
         ::close(ready_);
+}
+
+/// Ends the library's stream. Other threads see none from the begin on.
+void HeapStream::end_stream() {
+    std::optional<spead::RecvStream> ending = std::exchange(stream_, std::nullopt);
+    if (ending)
+        without_gil([&ending] { ending.reset(); });
 }
 
 /// Throws Error in a child of fork(2).
@@ -172,11 +179,17 @@ void HeapStream::add_port(const std::string& interface, const std::vector<std::s
     show();
 }
 
+void HeapStream::need_port() const {
+    if (source_ != Source::port)
+        throw spead::UsageError("stream", "only a stream of a port has endpoints; add a reader");
+    if (!stream_)
+        throw spead::Error("stream", "it was closed; make another one");
+}
+
 void HeapStream::add_endpoint(const std::string& endpoint) {
     need_open();
     const Turn turn(change_);
-    if (source_ != Source::port)
-        throw spead::UsageError("stream", "only a stream of a port has endpoints; add a reader");
+    need_port();
     const Using use(waiting_);
     without_gil([&] { stream_->add_endpoint(endpoint); });
 }
@@ -184,8 +197,7 @@ void HeapStream::add_endpoint(const std::string& endpoint) {
 void HeapStream::remove_endpoint(const std::string& endpoint) {
     need_open();
     const Turn turn(change_);
-    if (source_ != Source::port)
-        throw spead::UsageError("stream", "only a stream of a port has endpoints");
+    need_port();
     const Using use(waiting_);
     without_gil([&] { stream_->remove_endpoint(endpoint); });
 }
@@ -217,7 +229,7 @@ void HeapStream::close() {
     if (owner_ != ::getpid() || std::exchange(closed_, true))
         return;
     stop();
-    next_.reset();
+    held_.clear();
     const auto until = std::chrono::steady_clock::now() + kPatience;
     without_gil([&] {
         // Threads see closed_ at their next turn.
@@ -230,8 +242,8 @@ void HeapStream::close() {
             std::this_thread::sleep_for(1ms);
         }
     });
-    if (waiting_ == 0 && stream_)
-        without_gil([this] { stream_.reset(); });
+    if (waiting_ == 0)
+        end_stream();
 }
 
 /// Returns whether the user gets the heap.
@@ -252,7 +264,13 @@ std::optional<spead::Heap> HeapStream::fetch() {
 }
 
 std::optional<spead::Heap> HeapStream::take() {
-    std::optional<spead::Heap> heap = next_ ? std::exchange(next_, std::nullopt) : fetch();
+    std::optional<spead::Heap> heap;
+    if (held_.empty()) {
+        heap = fetch();
+    } else {
+        heap = std::move(held_.front());
+        held_.pop_front();
+    }
     if (fd_ >= 0)
         show();
     return heap;
@@ -267,9 +285,10 @@ void HeapStream::show() {
         event.events = EPOLLIN;
         ::epoll_ctl(fd_, EPOLL_CTL_ADD, stream_->fd(), &event);
     }
-    if (!next_)
-        next_ = fetch();
-    const bool ready = next_.has_value() || ended();
+    if (held_.empty())
+        if (std::optional<spead::Heap> heap = fetch())
+            held_.push_back(std::move(*heap));
+    const bool ready = !held_.empty() || ended();
     if (ready == is_ready_)
         return;
     eventfd_t count = 0;
@@ -284,12 +303,14 @@ int HeapStream::fd() {
     need_open();
     if (fd_ >= 0)
         return fd_;
-    ready_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    fd_ = ::epoll_create1(EPOLL_CLOEXEC);
+    FileDescriptor ready(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    FileDescriptor all(::epoll_create1(EPOLL_CLOEXEC));
     epoll_event event{};
     event.events = EPOLLIN;
-    if (ready_ < 0 || fd_ < 0 || ::epoll_ctl(fd_, EPOLL_CTL_ADD, ready_, &event) != 0)
+    if (!ready || !all || ::epoll_ctl(all.get(), EPOLL_CTL_ADD, ready.get(), &event) != 0)
         throw spead::Error("stream", "cannot make a descriptor; raise the limit of descriptors (ulimit -n)");
+    ready_ = ready.release();
+    fd_ = all.release();
     show();
     return fd_;
 }
@@ -312,19 +333,23 @@ py::object HeapStream::wait() {
         std::optional<spead::Heap> heap;
         {
             const Using use(waiting_);
-            without_gil([&] {
-                if (stream_)
-                    heap = stream_->get_for(kSlice);
+            without_gil([&heap, stream = stream_ ? &*stream_ : nullptr] {
+                if (stream != nullptr)
+                    heap = stream->get_for(kSlice);
                 else
                     std::this_thread::sleep_for(kSlice / 10);
             });
         }
+        if (heap && !is_wanted(*heap))
+            heap.reset();
         if (PyErr_CheckSignals() != 0) {
-            if (heap && !next_)
-                next_ = std::move(heap);  // for the next call
+            // It came before those that show() has taken since.
+            if (heap)
+                held_.push_front(std::move(*heap));
+            show();
             throw py::error_already_set();
         }
-        if (heap && is_wanted(*heap))
+        if (heap)
             return to_python(std::move(*heap), facts_);
     }
 }
@@ -351,7 +376,7 @@ py::object HeapStream::next() {
 }
 
 bool HeapStream::ended() const {
-    if (next_)
+    if (!held_.empty())
         return false;
     // One that never began has no end of its own.
     return stream_ && started_ ? stream_->ended() : stopped_;
@@ -366,43 +391,6 @@ spead::RecvStats HeapStream::stats() const {
 }
 
 namespace {
-
-/// Lists the counts by name.
-py::dict to_dict(const spead::RecvStats& s, const HeapFacts& facts) {
-    py::dict d;
-    const auto set = [&d](const char* name, std::uint64_t value) { d[name] = value; };
-    set("packets", s.packets);
-    set("packets_placed", s.packets_placed);
-    set("packets_duplicate", s.packets_duplicate);
-    set("packets_late", s.packets_late);
-    set("packets_no_memory", s.packets_no_memory);
-    set("packets_filtered", s.packets_filtered);
-    set("packets_held", s.packets_held);
-    set("packets_control", s.packets_control);
-    set("packets_stopped", s.packets_stopped);
-    set("packets_captured", s.packets_captured);
-    set("packets_rejected", s.packets_rejected);
-    set("packets_lost", s.packets_lost);
-    set("bytes", s.bytes);
-    set("heaps", s.heaps);
-    set("heaps_incomplete", s.heaps_incomplete);
-    set("heaps_live", s.heaps_live);
-    set("heaps_taken", s.heaps_taken);
-    set("heaps_waiting", s.heaps_waiting);
-    set("heaps_held", s.heaps_held);
-    set("heaps_lend_full", s.heaps_lend_full);
-    set("heaps_dropped", s.heaps_dropped);
-    set("heaps_abandoned", s.heaps_abandoned);
-    set("heaps_evicted", s.heaps_evicted);
-    set("heaps_flushed", s.heaps_flushed);
-    set("heaps_copied_out", facts.copied_out);
-    set("heaps_of_one_packet", facts.of_one_packet);
-    set("stop_items", s.stop_items);
-    set("bursts", s.bursts);
-    set("largest_burst", s.largest_burst);
-    set("blocked", s.blocked);
-    return d;
-}
 
 std::unique_ptr<HeapStream> make_stream(const py::kwargs& kwargs) {
     HeapStream::Options o;
@@ -478,7 +466,7 @@ void define_heap_stream(py::module_& m) {
         .def("__next__", &HeapStream::next)
         .def("fd", &HeapStream::fd)
         .def("ended", &HeapStream::ended)
-        .def("counters", [](const HeapStream& s) { return to_dict(s.stats(), s.facts()); })
+        .def("counters", [](const HeapStream& s) { return counts_of(s.stats(), s.facts()); })
         .def("waiting", [](const HeapStream& s) { return s.stats().heaps_waiting + s.in_hand(); });
     py::module_::import("atexit").attr("register")(py::cpp_function(&close_streams));
 }

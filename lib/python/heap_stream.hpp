@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -58,12 +59,14 @@ class HeapStream {
     bool ended() const;
     const HeapFacts& facts() const noexcept { return *facts_; }
     /// Returns the heaps that are taken from the library, and not yet given to Python.
-    std::size_t in_hand() const noexcept { return next_ ? 1 : 0; }
+    std::size_t in_hand() const noexcept { return held_.size(); }
 
   private:
     enum class Source : std::uint8_t { none, readers, port };
 
     void need_open() const;
+    void need_port() const;
+    void end_stream();
     void make_local();
     void show();
     bool is_wanted(const spead::Heap& heap) const noexcept;
@@ -82,14 +85,17 @@ class HeapStream {
     bool started_ = false;
     bool stopped_ = false;
     bool closed_ = false;
-    std::mutex change_;                ///< of changes of what is above
-    int waiting_ = 0;                  ///< threads that use the stream without the GIL
-    std::optional<spead::Heap> next_;  ///< fetched, so that fd() is right
-    int fd_ = -1;                      ///< epoll of what follows and of the stream; -1: nobody has asked
-    int ready_ = -1;                   ///< event: readable if next_ has a heap, or at the end
+    std::mutex change_;             ///< of changes of what is above
+    int waiting_ = 0;               ///< threads that use the stream without the GIL
+    std::deque<spead::Heap> held_;  ///< fetched: for fd(), or by get() that a signal ended
+    int fd_ = -1;                   ///< epoll of what follows and of the stream; -1: nobody has asked
+    int ready_ = -1;                ///< event: readable if held_ has a heap, or at the end
     bool is_ready_ = false;
     bool is_watched_ = false;  ///< the stream's descriptor, by fd_
 };
+
+/// Lists the counts by name.
+pybind11::dict counts_of(const spead::RecvStats& s, const HeapFacts& facts);
 
 /// Defines the class HeapStream, and the function that ends all of them.
 void define_heap_stream(pybind11::module_& m);

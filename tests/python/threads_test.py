@@ -13,7 +13,7 @@ sys.path.insert(0, {here!r})
 import numpy as np, packets
 import dpdk_spead as ds
 from dpdk_spead import _native, recv, send
-signal.alarm(60)
+signal.alarm(40)
 
 def together(*functions):
     threads = [threading.Thread(target=f) for f in functions]
@@ -108,48 +108,45 @@ calls = [lambda s: s.end(), lambda s: s.stats(), lambda s: s.set_rate(0.0), lamb
 for trial in range(300):
     stream = memory_stream()
     call = calls[0] if trial % 2 else calls[trial // 2 % len(calls)]
-    begun = threading.Barrier(3)
+    closed = threading.Event()
 
     def use():
-        begun.wait()
         try:
-            for _ in range(100):
+            while not closed.is_set():
                 call(stream)
         except OSError as error:
             assert "closed" in str(error)
 
     threads = together(use, use)
-    begun.wait()
+    time.sleep(0.0005 * (trial % 4))  # closes at other moments
     stream.close()
+    closed.set()
     join(threads)
 """)
 
 
 def test_a_sender_is_usable_while_another_thread_ends_it():
     program(SENDING + """
-sys.setswitchinterval(1e-5)
-small, big = heap_of(3000), heap_of(1000000)
-for _ in range(40):
-    stream = memory_stream(rate=1e8, max_heaps=4)
-    submitted = threading.Event()
-
-    def work():
-        for _ in range(3):
-            stream.send_one(small, -1, 0, -1.0)
-        stream.submit_one(big, -1, 0, 1e3, None)  # for a thousand seconds
-        submitted.set()
+sys.setswitchinterval(1e-6)  # so that the heap is submitted while end() asks for the GIL
+heap = heap_of(1000000)
+for _ in range(30):
+    stream = memory_stream(rate=1e3)  # for a thousand seconds
+    begun = False
 
     def end():
+        global begun
         try:
-            until(lambda: stream.in_flight or submitted.is_set())
+            begun = True
             stream.end()
         except ds.Error as error:
             assert "stop" in str(error)
 
-    threads = together(work, end)
-    submitted.wait()
-    for _ in range(100):
-        assert stream.in_flight <= 4
+    threads = together(end)
+    while not begun:
+        pass
+    stream.submit_one(heap, -1, 0, -1.0, None)
+    threads[0].join(0.02)
+    assert stream.in_flight <= 2
     stream.stop()
     join(threads)
     stream.close()
@@ -202,4 +199,70 @@ until(lambda: stream.in_flight)
 stream.close()
 join(threads)
 assert used[0] < 0.1, used
+""")
+
+
+WITH_SIGNALS = """
+class Interrupt(Exception):
+    pass
+
+def interrupt(*_):
+    raise Interrupt
+
+signal.signal(signal.SIGUSR1, interrupt)
+main = threading.get_ident()
+"""
+
+
+def test_a_signal_with_a_heap_that_is_not_wanted():
+    program(WITH_SIGNALS + """
+for _ in range(5):
+    queue = ds.InprocQueue()
+    stream = recv.Stream(ds.ThreadPool())
+    stream.add_inproc_reader(queue)
+
+    def send_both():
+        time.sleep(0.02)  # most often get() waits then
+        signal.pthread_kill(main, signal.SIGUSR1)
+        queue.add_packet(packets.heap(1, control=packets.STOP)[0])
+
+    threads = []
+    try:
+        threads = together(send_both)
+        stream.get()
+    except Interrupt:
+        pass
+    except ds.Stopped:
+        continue
+    join(threads)
+    try:
+        raise AssertionError(stream.get())
+    except ds.Stopped:
+        pass
+""")
+
+
+def test_no_descriptor_is_lost_where_none_is_left():
+    program("""
+import os, resource
+stream = recv.Stream(ds.ThreadPool())
+before = len(os.listdir("/proc/self/fd"))
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+held = []
+try:
+    while True:
+        held.append(os.dup(0))
+except OSError:
+    pass
+for left in range(2):  # the stream needs two
+    for _ in range(3):
+        try:
+            raise AssertionError(stream.fd)
+        except ds.Error as error:
+            assert "ulimit" in str(error)
+    os.close(held.pop())
+assert stream.fd >= 0
+for one in held:
+    os.close(one)
+assert len(os.listdir("/proc/self/fd")) == before + 2
 """)

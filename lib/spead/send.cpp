@@ -113,7 +113,8 @@ struct SendStream::State {
     bool finish(std::chrono::seconds patience) const noexcept;
 
     std::shared_ptr<door::Session> session;  ///< null: a stream without one
-    door::LocalSender* local = nullptr;      ///< null: a stream of a session
+    /// Is null for a stream of a session. Completions may ask for counts until the stream is destroyed.
+    std::shared_ptr<door::LocalSender> local{};
     std::string name;
     std::string where;
     std::size_t substreams = 0;
@@ -136,13 +137,12 @@ SendStream::State::State(std::shared_ptr<door::Session> of, const SendConfig& co
 
 SendStream::State::State(const SendConfig& config, const Writer& writer) {
     runtime::SendPlan plan = plan_of(config, writer.target().substreams != 0);
-    std::unique_ptr<door::LocalSender> sender = door::make_local_sender(plan, config, writer);
+    local = door::make_local_sender(plan, config, writer);
     substreams = writer.target().substreams != 0 ? writer.target().substreams : plan.endpoints.size();
     name = plan.name;
     where = door::where_of("send", name);
     heap_source = std::make_shared<door::UserHeapSource>(where, plan.max_heaps);
-    local = sender.get();
-    heap_source->attach(std::move(sender));
+    heap_source->attach(local);
     local->begin(config.lcore);
 }
 

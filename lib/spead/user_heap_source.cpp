@@ -93,7 +93,7 @@ std::unique_ptr<runtime::HeapSource> UserHeapSource::engine_side(send::Sender& s
     return side;
 }
 
-void UserHeapSource::attach(std::unique_ptr<HeapTaker> sender) {
+void UserHeapSource::attach(std::shared_ptr<HeapTaker> sender) {
     sender->announce_by(event_);
     const std::lock_guard lock(mutex_);
     sender_ = std::move(sender);

@@ -51,7 +51,7 @@ class UserHeapSource : public std::enable_shared_from_this<UserHeapSource> {
     /// Returns the engine's side, which outlives neither the sender nor the lcore's use of it. Call it once.
     std::unique_ptr<runtime::HeapSource> engine_side(send::Sender& sender);
     /// Submits to this sender from now on, which is no engine's. take_away() ends that.
-    void attach(std::unique_ptr<HeapTaker> sender);
+    void attach(std::shared_ptr<HeapTaker> sender);
     /// Takes the sender away, which has no thread any more, and completes the heaps in flight.
     void take_away() noexcept;
 
@@ -129,7 +129,7 @@ class UserHeapSource : public std::enable_shared_from_this<UserHeapSource> {
     const pid_t owner_;
     const std::shared_ptr<ArmedEvent> event_;
     mutable std::mutex mutex_;
-    std::unique_ptr<HeapTaker> sender_;  ///< null: not made yet, or ended
+    std::shared_ptr<HeapTaker> sender_;  ///< null: not made yet, or ended
     bool ended_ = false;                 ///< the sender is no more
     bool started_ = false;
     bool stopping_ = false;                         ///< the engine wants no more heaps

@@ -76,6 +76,32 @@ TEST(LocalSend, MakesThePacketsOfAHeap) {
     EXPECT_EQ(rte_get_tsc_hz(), 0U) << "EAL was started";
 }
 
+TEST(LocalSend, EndsWithoutWaiting) {
+    SendHeap heap = heap_of(some_bytes(1000));
+    PacketBytes memory;
+    SendConfig c = to_memory();
+    c.max_heaps = 1;
+    SendStream stream(c, Writer::memory(memory));
+    std::vector<SendResult> results;
+    const auto done = [&results](const SendResult& r) { results.push_back(r); };
+    ASSERT_TRUE(stream.try_send(heap, {.rate = 1}));  // is sent for a thousand seconds
+    EXPECT_FALSE(stream.try_end(0, done));
+    EXPECT_TRUE(results.empty());
+    stream.stop();
+    stream.flush();
+
+    SendStream other(c, Writer::memory(memory));
+    ASSERT_TRUE(other.try_end(0, done));
+    other.flush();
+    ASSERT_EQ(results.size(), 1U);
+    EXPECT_EQ(results[0].status, SendStatus::sent);
+    EXPECT_EQ(other.stats().heaps, 0U);
+    EXPECT_EQ(other.stats().packets, 1U);
+    EXPECT_THROW(other.try_end(7, done), Error);
+    other.stop();
+    EXPECT_THROW(other.try_end(0, done), Error);
+}
+
 TEST(LocalSend, CountsItsHeapsInTheSequence) {
     const std::vector<std::byte> bytes = some_bytes(100);
     SendHeap heap = heap_of(bytes);

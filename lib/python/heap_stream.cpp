@@ -14,7 +14,6 @@
 #include <unistd.h>
 #include <utility>
 
-#include "base/file_descriptor.hpp"
 #include "python/without_gil.hpp"
 
 /// Implements streams of heaps for Python.
@@ -56,6 +55,24 @@ class Using {
 
   private:
     int& count_;
+};
+
+/// Owns a descriptor, until it is released.
+class Descriptor {
+  public:
+    explicit Descriptor(int fd) : fd_(fd) {}
+    ~Descriptor() {
+        if (fd_ >= 0)
+            ::close(fd_);
+    }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+
+    int get() const noexcept { return fd_; }
+    int release() noexcept { return std::exchange(fd_, -1); }
+
+  private:
+    int fd_;
 };
 
 /// Calls the function without the GIL.
@@ -303,11 +320,11 @@ int HeapStream::fd() {
     need_open();
     if (fd_ >= 0)
         return fd_;
-    FileDescriptor ready(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    FileDescriptor all(::epoll_create1(EPOLL_CLOEXEC));
+    Descriptor ready(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    Descriptor all(::epoll_create1(EPOLL_CLOEXEC));
     epoll_event event{};
     event.events = EPOLLIN;
-    if (!ready || !all || ::epoll_ctl(all.get(), EPOLL_CTL_ADD, ready.get(), &event) != 0)
+    if (ready.get() < 0 || all.get() < 0 || ::epoll_ctl(all.get(), EPOLL_CTL_ADD, ready.get(), &event) != 0)
         throw spead::Error("stream", "cannot make a descriptor; raise the limit of descriptors (ulimit -n)");
     ready_ = ready.release();
     fd_ = all.release();

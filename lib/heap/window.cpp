@@ -142,8 +142,10 @@ Window::Accepted Window::start(const PacketView& v) noexcept {
         reclaim();
         block = place(v);
     }
-    if (!block && may_wait())
+    if (!block && may_wait()) {
+        missing_ = v.heap_length != kUnknownLength ? v.heap_length : v.end();
         return {kWait, nullptr};
+    }
     if (!block && config_.guarded) {
         bool waits = false;
         block = find_place(v, waits);

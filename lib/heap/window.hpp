@@ -202,6 +202,11 @@ class Window {
     /// Returns how many heaps queue, are on their way there, or are in consumers' hands: their memory comes
     /// back.
     std::size_t heaps_elsewhere() const noexcept { return records_out() - counters_.heaps_live; }
+    /// Returns whether room may come for the packet that had to wait last, in a window that lends. Otherwise
+    /// accept_now() is for it.
+    bool is_worth_waiting() noexcept;
+    /// Returns whether consumers keep heaps for as long as they like (WindowConfig::lends).
+    bool lends() const noexcept { return config_.lends; }
     /// Returns whether packets wait for room, rather than be lost: on_full = block.
     bool waits() const noexcept { return waits_; }
     /// Returns whether a burst may bring more heaps than there is room for, if they are like the latest one.
@@ -350,6 +355,12 @@ class Window {
     static constexpr std::uint32_t kGhostTries = 16;
     bool is_slow(const Record& r) const noexcept;
     void drop_last_ended() noexcept;
+    /// Returns whether the heap's end gives back all but the bytes that came. A stream that loses none hands
+    /// such a heap over, even if it is a ghost.
+    bool leaves_its_room(const Record& r) const noexcept {
+        return config_.lends && config_.on_full == FullPolicy::block &&
+               (r.flags & Record::kBeganUnsized) != 0;
+    }
     void note_ghost(Record& r) noexcept;
     static bool is_ghost(const Record& r) noexcept { return r.packets <= kGhostPackets; }
     memory::Block place_at_once(const PacketView& v) noexcept;
@@ -366,6 +377,8 @@ class Window {
     Grown reserve_items(Record& r, std::uint32_t more) noexcept;
     Grown grow_ranges(Record& r) noexcept;
     Grown grow_payload(Record& r, std::uint64_t bytes) noexcept;
+    /// Returns whether heaps of unknown length may move to larger blocks.
+    bool grows() const noexcept { return config_.on_full == FullPolicy::block && tickets_ == &own_tickets_; }
     Accepted cannot_grow(Grown why) noexcept;
     Accepted cannot_begin(Record& r, const PacketView& v, Grown why, const Record* rival) noexcept;
     Grown fill(Record& r, const PacketView& v) noexcept;
@@ -457,6 +470,7 @@ class Window {
     std::uint32_t ended_mask_ = 0;
     std::size_t live_bytes_ = 0;  ///< payload blocks of live heaps
     std::size_t last_block_ = 0;  ///< bytes, of the latest heap
+    std::size_t missing_ = 0;     ///< payload bytes that a packet lacked last; 0: it was books
     /// Limits the payload of accept_whole(): 0 if no heap is one for it.
     std::uint64_t whole_most_ = 0;
     std::vector<Record*> free_;   ///< stack

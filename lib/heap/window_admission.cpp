@@ -159,7 +159,7 @@ void Window::evict(Substream& s, Record& r) noexcept {
         counters_.heaps_interleaved_evictions++;
     // A ghost is not delivered where its memory is wanted more.
     const bool wanted = config_.guarded && is_ghost(r) && !waits_ && bytes_of(r) > placer_.available() / 4 &&
-                        !tickets_->is_out(r.ticket);
+                        !leaves_its_room(r) && !tickets_->is_out(r.ticket);
     end(r, HeapEnd::evicted);
     if (wanted) [[unlikely]]
         drop_last_ended();
@@ -191,10 +191,10 @@ bool Window::evict_due(Substream& s, bool busy_too) noexcept {
     return true;
 }
 
-/// Drops the largest ghost whose memory, or record, is wanted for a block of `bytes`. A request above a fair
-/// amount takes it only from ghosts that have as much; with `larger`, only from those that have more. If
-/// books are short, sizes are those of books. `keep` is in use. Returns false when none of the examined ones
-/// would help.
+/// Ends, and drops, the largest ghost whose memory, or record, is wanted for a block of `bytes`. A request
+/// above a fair amount takes it only from ghosts that have as much; with `larger`, only from those that have
+/// more. If books are short, sizes are those of books. `keep` is in use. Returns false when none of the
+/// examined ones would help.
 bool Window::drop_ghost(std::size_t bytes, bool larger, Short what, const Record* keep) noexcept {
     const bool books = what == Short::books;
     const bool modest =
@@ -231,8 +231,10 @@ bool Window::drop_ghost(std::size_t bytes, bool larger, Short what, const Record
     }
     if (best == nullptr)
         return false;
+    const bool keeps = !books && free_count_ != 0 && leaves_its_room(*best);
     end(*best, HeapEnd::evicted);
-    drop_last_ended();
+    if (!keeps)
+        drop_last_ended();
     return true;
 }
 

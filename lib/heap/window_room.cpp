@@ -9,6 +9,13 @@
 
 namespace spead::heap {
 
+namespace {
+
+/// Limits the first block of a heap of unknown length that can grow.
+constexpr std::uint64_t kFirstBlock = std::uint64_t{64} << 10;
+
+}  // namespace
+
 std::uint16_t Window::packets_with_room() noexcept {
     if (!is_short())
         return kMaxBatch;
@@ -16,6 +23,21 @@ std::uint16_t Window::packets_with_room() noexcept {
     const std::size_t blocks = last_block_ == 0 ? kMaxBatch : placer_.available() / last_block_;
     const auto room = static_cast<std::uint16_t>(std::min({kMaxBatch, blocks, std::size_t{free_count_}}));
     return room != 0 ? room : has_ended() || !queue_->empty() ? 0 : 1;
+}
+
+/// Returns whether a waiting packet is to wait further. If only consumers could give room, one who asks for
+/// the next heap before he gives the last one back would wait, too: heaps whose time is over end for the
+/// packet. The memory of consumers is waited for only where it would be enough.
+bool Window::is_worth_waiting() noexcept {
+    reclaim();
+    if (has_ended() || !queue_->empty())
+        return true;
+    if (heaps_elsewhere() == 0)
+        return false;
+    for (Substream& s : substreams_)
+        if (evict_due(s, true))
+            return true;
+    return free_count_ == 0 || placer_.out() - live_bytes_ >= missing_;
 }
 
 /// Returns the outcome of a packet for which its heap's books could not be enlarged.
@@ -32,6 +54,7 @@ memory::Block Window::take_books(const Record& r, std::size_t bytes) noexcept {
     if (!block) {
         reclaim();
         block = books_.take(bytes);
+        missing_ = 0;
     }
     // A placer has to hear of a ghost's end first.
     for (std::uint32_t tries = 0; !block && heap_placer_ == nullptr && config_.guarded && !may_wait() &&
@@ -47,7 +70,10 @@ std::size_t Window::wanted(const PacketView& v) const noexcept {
     if (v.heap_length != kUnknownLength) [[likely]]
         return v.heap_length;
     const std::uint64_t least = std::max<std::uint64_t>(v.end(), 1);
-    const std::uint64_t share = std::bit_floor(placer_.quota() / room_for(config_.live_capacity(), 1));
+    std::uint64_t share = std::bit_floor(placer_.quota() / room_for(config_.live_capacity(), 1));
+    // Where it can grow, most need less: consumers and heaps in doubt leave less than they were counted with.
+    if (config_.lends && grows())
+        share = std::min(share, kFirstBlock);
     return std::clamp(share, least, std::max(least, config_.max_heap_bytes));
 }
 
@@ -127,18 +153,18 @@ Window::Grown Window::grow_payload(Record& r, std::uint64_t bytes) noexcept {
     const std::uint64_t capacity = placer_.capacity(r.payload);
     if (bytes <= capacity)
         return Grown::yes;
-    if (config_.on_full != FullPolicy::block)
-        return Grown::no_memory;
-    if (tickets_ != &own_tickets_)
-        return Grown::at_limit;
+    if (!grows())
+        return config_.on_full != FullPolicy::block ? Grown::no_memory : Grown::at_limit;
     const std::uint64_t most = std::clamp(2 * capacity, bytes, std::max(bytes, config_.max_heap_bytes));
     memory::Block block = placer_.place_between(bytes, most);
     if (!block) {
         reclaim();
         block = placer_.place_between(bytes, most);
     }
-    if (!block)
+    if (!block) {
+        missing_ = bytes;
         return Grown::no_memory;
+    }
     std::memcpy(block.base, r.base, r.coverage.extent());
     live_bytes_ += placer_.capacity(block) - capacity;
     placer_.release(r.payload);

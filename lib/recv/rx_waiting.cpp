@@ -40,9 +40,14 @@ template <class Decoder>
 /// stream, which give room.
 template <class Decoder>
 bool BasicRxAgent<Decoder>::comes_back(const Source& source) const noexcept {
-    if (source.waiting.decoded)
-        if (const auto& chunks = lanes_[source.waiting.lane]->chunks; chunks)
-            return chunks->comes_back();
+    if (source.waiting.decoded) {
+        Lane<Decoder>& lane = *lanes_[source.waiting.lane];
+        if (lane.chunks)
+            return lane.chunks->comes_back();
+        // Its memory is its own.
+        if (lane.window.lends())
+            return lane.window.is_worth_waiting();
+    }
     bool any = false;
     for (Lane<Decoder>* const lane : lanes_) {
         if (lane == nullptr || lane->chunks)

@@ -218,6 +218,48 @@ TEST(DatagramLane, DoesNotWaitForRoomThatCannotCome) {
     EXPECT_EQ(rig.packets(PacketOutcome::no_memory), 5U);
 }
 
+TEST(DatagramLane, HandsHeapsOfUnknownLengthToAUserWhoHoldsOne) {
+    LaneConfig c = local_config();
+    c.window.on_full = heap::FullPolicy::block;
+    c.window.guarded = true;
+    c.window.lends = true;
+    for (std::size_t packets = 1; packets <= 5; packets++) {
+        DatagramLane lane(c, kArena / 4);
+        std::vector<Bytes> all;
+        for (std::uint64_t cnt = 1; cnt <= 40; cnt++)
+            for (const Bytes& d :
+                 MadeHeap{.cnt = cnt, .length = 100 * packets, .packet = 100, .tells_length = false}
+                     .datagrams())
+                all.push_back(d);
+        std::vector<Datagram> datagrams;
+        for (const Bytes& d : all)
+            datagrams.push_back({kLocalWay, d, false});
+        heap::HeapHandle held;
+        std::size_t got = 0;
+        const auto take = [&] {
+            // As an iteration does: the next one comes before the last one goes.
+            if (heap::HeapHandle next = lane.queue().try_pop()) {
+                EXPECT_EQ(next.payload().size(), 100 * packets);
+                held = std::move(next);
+                got++;
+            }
+        };
+        std::size_t taken = 0;
+        std::uint64_t now = 1;
+        for (int i = 0; i < 2000 && taken < all.size(); i++, take())
+            taken += lane.take(std::span(datagrams).subspan(taken), ++now);
+        EXPECT_EQ(taken, all.size()) << packets << " packets";
+        for (int i = 0; i < 200 && (!lane.flush() || got < 40); i++)
+            take();
+        EXPECT_EQ(got, 40U) << packets << " packets";
+        EXPECT_EQ(lane.lane().counters.heaps_dropped_full, 0U) << packets << " packets";
+        EXPECT_EQ(lane.lane().counters.packets[0], all.size()) << packets << " packets";
+        held = {};
+        lane.drop_rest();
+        lane.housekeep(++now);
+    }
+}
+
 TEST(DatagramLane, EndsWithAStopItem) {
     LaneConfig config = local_config();
     config.window.stop_on_stop_item = true;

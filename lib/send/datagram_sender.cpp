@@ -149,6 +149,7 @@ bool DatagramSender::next_group(std::uint64_t now) noexcept {
 bool DatagramSender::build(std::uint64_t now) noexcept {
     first_ = end_ = 0;
     parts_used_ = 0;
+    no_room_since_.reset();
     while (end_ < kBurst) {
         if (active_.empty() && !next_group(now))
             return true;
@@ -308,6 +309,9 @@ void DatagramSender::drop_given_up() noexcept {
         built_[to++] = built_[i];
     }
     end_ = to;
+    // The writer's patience is with the packets of one burst.
+    if (first_ == end_)
+        no_room_since_.reset();
 }
 
 /// Gives up heaps whose time is over. Deadlines are in the order of submission.

@@ -210,6 +210,24 @@ TEST(DatagramSender, TimesOutAndStops) {
     EXPECT_EQ(rig.sender.step(rig.writer, 2), Step::nothing);
 }
 
+TEST(DatagramSender, IsPatientWithEachBurst) {
+    DatagramSender::Config config;
+    config.timeout = 1'000'000'000'000'000;
+    Rig rig(config);
+    rig.writer.room = 0;
+    rig.submit({1}, Interleave::serial);
+    EXPECT_EQ(rig.sender.step(rig.writer, 1), Step::room);
+    // The clock of submissions is the machine's: this is past the deadline.
+    rig.sender.step(rig.writer, std::numeric_limits<std::int64_t>::max());
+    ASSERT_EQ(rig.done().size(), 1U);
+    rig.submit({1}, Interleave::serial);
+    EXPECT_EQ(rig.sender.step(rig.writer, 2'000'000'000), Step::room) << "nothing has waited for room since";
+    EXPECT_EQ(rig.sender.step(rig.writer, 2'900'000'000), Step::room);
+    EXPECT_EQ(rig.done().size(), 0U);
+    EXPECT_EQ(rig.sender.step(rig.writer, 3'100'000'000), Step::packets);
+    EXPECT_EQ(rig.done().size(), 1U);
+}
+
 TEST(DatagramSender, RefusesWhatIsNoSubmission) {
     Rig rig;
     OutgoingHeap heap;

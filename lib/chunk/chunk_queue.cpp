@@ -37,6 +37,9 @@ ChunkQueue::Put ChunkQueue::put(Chunk& chunk) noexcept {
             // A stream that was about to signal may make it readable once without room.
             space_.clear();
             space_.arm();
+            // Its wake-up may have been what was cleared.
+            if (stopped())
+                return Put::stopped;
             if (full())
                 return Put::full;
         }
@@ -56,6 +59,9 @@ Chunk* ChunkQueue::take() noexcept {
             // Another user may sleep, too.
             if (size() != 0)
                 data_.announce();
+            // The end's wake-up may have been what was cleared.
+            if (armed && stopped())
+                data_.wake();
             return chunk;
         }
         if (armed)

@@ -65,16 +65,24 @@ std::uint64_t LooseChunk::bytes() const noexcept {
 ChunkQueue::ChunkQueue(std::size_t most) : state_(std::make_shared<State>(most)) {}
 
 ChunkQueue::Put ChunkQueue::put(LooseChunk& chunk) {
+    need_own();
     chunk::Chunk& c = chunk.state_->chunk;
-    if (!chunk.is_mine())
+    // Of two threads that put it in, one does.
+    chunk::Holder holder = chunk::Holder::user;
+    if (!c.holder.compare_exchange_strong(holder, chunk::Holder::data, std::memory_order_acq_rel))
         throw_usage(kChunk, "a queue or a stream has it already; take it from there first");
-    if (c.data.data() == nullptr || c.present.data() == nullptr)
+    const auto back = [&c] { c.holder.store(chunk::Holder::user, std::memory_order_release); };
+    if (c.data.data() == nullptr || c.present.data() == nullptr) {
+        back();
         throw_usage(kChunk, "it has no `{}`; set its memory before it goes into a queue",
                     c.data.data() == nullptr ? "data" : "present");
+    }
     switch (state_->queue.put(c)) {
         case chunk::ChunkQueue::Put::full:
+            back();
             return Put::full;
         case chunk::ChunkQueue::Put::stopped:
+            back();
             return Put::stopped;
         case chunk::ChunkQueue::Put::done:
             break;
@@ -82,13 +90,21 @@ ChunkQueue::Put ChunkQueue::put(LooseChunk& chunk) {
     return Put::done;
 }
 
+/// Throws Error in a child of fork(2): the descriptors that wake the parent's users are shared with it.
+void ChunkQueue::need_own() const {
+    if (!state_->is_own())
+        throw_error("chunk queue", "it belongs to the parent process; make another in this one");
+}
+
 LooseChunk* ChunkQueue::take() noexcept {
+    if (!state_->is_own())
+        return nullptr;
     chunk::Chunk* const taken = state_->queue.take();
     return taken == nullptr ? nullptr : static_cast<LooseChunk*>(taken->user);
 }
 
 bool ChunkQueue::stop() noexcept {
-    return state_->queue.stop();
+    return state_->is_own() && state_->queue.stop();
 }
 bool ChunkQueue::stopped() const noexcept {
     return state_->queue.stopped();
@@ -97,7 +113,7 @@ void ChunkQueue::add_producer() noexcept {
     state_->queue.add_producer();
 }
 bool ChunkQueue::remove_producer() noexcept {
-    return state_->queue.remove_producer();
+    return state_->is_own() && state_->queue.remove_producer();
 }
 std::size_t ChunkQueue::size() const noexcept {
     return state_->queue.size();

@@ -50,6 +50,8 @@ class SPEAD_API LooseChunk {
 ///
 /// A handle: all copies mean the same queue. Any thread may call anything. Streams never wait here. They put
 /// full chunks in beyond `most`, and after stop(): no chunk is lost.
+///
+/// In a child of fork(2), a queue of the parent throws Error, is empty for take(), and does nothing else.
 class SPEAD_API ChunkQueue {
   public:
     static constexpr std::size_t kMost = 32768;
@@ -82,6 +84,7 @@ class SPEAD_API ChunkQueue {
     struct State;
 
   private:
+    void need_own() const;
     friend class ChunkRing;
     std::shared_ptr<State> state_;
 };

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <sys/types.h>
+#include <unistd.h>
 #include <utility>
 
 #include "chunk/chunk.hpp"
@@ -21,7 +23,11 @@ struct LooseChunk::State {
 
 struct ChunkQueue::State {
     explicit State(std::size_t most) : queue(most) {}
+    /// Returns whether this process has made it, and not its parent.
+    bool is_own() const noexcept { return owner == ::getpid(); }
+
     chunk::ChunkQueue queue;
+    const pid_t owner = ::getpid();
 };
 
 namespace door {

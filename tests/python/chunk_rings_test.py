@@ -4,6 +4,7 @@
 import asyncio
 import ctypes
 import gc
+import os
 import select
 import subprocess
 import sys
@@ -429,3 +430,26 @@ def test_leaving_is_clean(way, status):
         pytest.skip("numba or scipy is missing")
     assert run.returncode == status, run.stderr
     assert "Fatal" not in run.stderr
+
+
+def test_a_child_leaves_the_ring_of_its_parent_alone():
+    ring = recv.ChunkRingbuffer(2)
+    ring.put(Mine(1))
+    waiting = select.poll()
+    waiting.register(ring.data_fd, select.POLLIN)
+    assert waiting.poll(0)
+    pid = os.fork()
+    if pid == 0:
+        good = False
+        try:
+            good = pytest.raises(dpdk_spead.Error, ring.put_nowait, Mine(2)) is not None and not ring.stop()
+            ring.remove_producer()
+            del ring
+            gc.collect()
+        finally:
+            os._exit(0 if good else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert waiting.poll(0), "its chunk waits"
+    assert ring.get().label == 1
+    ring.put(Mine(3))
+    assert waiting.poll(0)

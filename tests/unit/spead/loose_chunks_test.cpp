@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <poll.h>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -281,6 +283,34 @@ TEST(LooseChunks, AQueueIsBoundedForUsersAndEnds) {
     EXPECT_EQ(1, poll(&end, 1, 0));
     queue.add_producer();
     EXPECT_FALSE(queue.remove_producer());
+}
+
+TEST(LooseChunks, GoIntoOneQueueOfThoseThatWantThemAtOnce) {
+    for (int round = 0; round < 300; round++) {
+        ChunkQueue queue(4);
+        Owned a;
+        std::atomic<int> ready{0};
+        std::atomic<int> done{0};
+        const auto put = [&] {
+            ready++;
+            while (ready < 2)
+                std::this_thread::yield();
+            try {
+                done += queue.put(a.chunk) == ChunkQueue::Put::done;
+            } catch (const UsageError&) {
+                EXPECT_FALSE(a.chunk.is_mine());
+            }
+        };
+        std::thread other(put);
+        put();
+        other.join();
+        ASSERT_EQ(done, 1);
+        ASSERT_EQ(queue.size(), 1U);
+        EXPECT_EQ(queue.take(), &a.chunk);
+        queue.stop();
+        EXPECT_EQ(queue.put(a.chunk), ChunkQueue::Put::stopped);
+        EXPECT_TRUE(a.chunk.is_mine()) << "what was not put in is the user's";
+    }
 }
 
 TEST(LooseChunks, RefuseWhatDoesNotFit) {

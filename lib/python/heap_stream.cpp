@@ -224,11 +224,11 @@ void HeapStream::start() {
     const Turn turn(change_);
     if (!options_.explicit_start || started_ || stopped_)
         return;
+    if (stream_) {
+        const Using use(waiting_);
+        without_gil([this] { stream_->start(); });
+    }
     started_ = true;
-    if (!stream_)
-        return;
-    const Using use(waiting_);
-    without_gil([this] { stream_->start(); });
 }
 
 void HeapStream::stop() {

@@ -68,7 +68,25 @@ bool LocalReceiver::prepare_run() {
     if (next_)
         return true;
     retire();
-    next_ = std::make_unique<LocalRun>(plan_, parts_, more_readers_, end_.get());
+    std::size_t opened = 0;
+    bool opening = false;
+    std::vector<MakeReader> watched;
+    for (const MakeReader& make : more_readers_)
+        watched.emplace_back([&make, &opened, &opening](const runtime::ReceivePlan& plan) {
+            opening = true;
+            std::unique_ptr<recv::PacketReader> reader = make(plan);
+            opening = false;
+            opened++;
+            return reader;
+        });
+    try {
+        next_ = std::make_unique<LocalRun>(plan_, parts_, watched, end_.get());
+    } catch (...) {
+        // One that was never open leaves: it would fail each start, also those for other readers.
+        if (opening && !run_ && ending_.empty())
+            more_readers_.erase(more_readers_.begin() + static_cast<std::ptrdiff_t>(opened));
+        throw;
+    }
     return true;
 }
 

@@ -417,3 +417,15 @@ def test_statistics_are_mappings_and_can_be_added():
         a + stream().stats
     with pytest.raises(IndexError):
         a[-1]
+
+
+@pytest.mark.parametrize("explicit", [False, True])
+def test_a_reader_that_cannot_be_opened_leaves_the_stream(explicit):
+    stream = recv.Stream(ds.ThreadPool(), recv.StreamConfig(explicit_start=explicit))
+    with pytest.raises(ds.Error):
+        stream.add_udp_pcap_file_reader("/nonexistent.pcap")
+        stream.start()
+    stream.add_buffer_reader(packets.heaps(3, 5000, 1000))
+    if explicit:
+        stream.start()
+    assert len(list(stream)) == 3

@@ -33,7 +33,7 @@ constexpr std::uint64_t kWake = ~std::uint64_t{0};
 
 void watch(int epoll, int fd, std::uint64_t number, const std::string& where) {
     epoll_event event{};
-    event.events = EPOLLIN;
+    event.events = EPOLLIN | EPOLLRDHUP;
     event.data.u64 = number;
     if (::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0)
         throw_error(where, "a socket cannot be watched: {}; raise fs.epoll.max_user_watches",
@@ -242,8 +242,13 @@ PacketReader::Fed KernelReader::feed(DatagramLane& lane, std::uint64_t now) {
             const std::uint64_t number = events[static_cast<std::size_t>(i)].data.u64;
             if (number == kWake || !sockets_[static_cast<std::size_t>(number)])
                 continue;
-            fetch(sockets_[static_cast<std::size_t>(number)]->socket);
+            const KernelSocket& socket = sockets_[static_cast<std::size_t>(number)]->socket;
+            fetch(socket);
             any |= !datagrams_.empty();
+            // It would wake each wait at once, and can never receive.
+            if (datagrams_.empty() &&
+                (events[static_cast<std::size_t>(i)].events & (EPOLLHUP | EPOLLRDHUP)) != 0)
+                ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket.fd(), nullptr);
             // The messages are read before the next socket's overwrite them.
             first_ = lane.take(datagrams_, now);
             if (first_ != datagrams_.size())

@@ -130,7 +130,10 @@ KernelSocket::KernelSocket(FileDescriptor socket, const Endpoint& place, const O
     socklen_t length = sizeof type;
     if (::getsockopt(fd_.get(), SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type != SOCK_DGRAM)
         throw_error(options.where, "its descriptor is no UDP socket; give one that is bound");
-    gro_ = options.gro && is_set(fd_.get(), SOL_UDP, UDP_GRO, 1);
+    // An option would stay when the user reads the socket again: his own choice holds.
+    int gro = 0;
+    length = sizeof gro;
+    gro_ = ::getsockopt(fd_.get(), SOL_UDP, UDP_GRO, &gro, &length) == 0 && gro != 0;
     note_buffer();
 }
 

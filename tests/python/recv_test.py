@@ -429,3 +429,14 @@ def test_a_reader_that_cannot_be_opened_leaves_the_stream(explicit):
     if explicit:
         stream.start()
     assert len(list(stream)) == 3
+
+
+def test_a_socket_of_the_users_keeps_its_options():
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.bind(("127.0.0.1", 0))
+    udp_gro = 104
+    stream = recv.Stream(ds.ThreadPool())
+    stream.add_udp_reader(sock)
+    stream.stop()
+    assert sock.getsockopt(socket.IPPROTO_UDP, udp_gro) == 0
+    sock.close()

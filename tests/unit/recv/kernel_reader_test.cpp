@@ -4,8 +4,11 @@
 #include <chrono>
 #include <fstream>
 #include <iterator>
+#include <poll.h>
 #include <string>
+#include <sys/socket.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -268,6 +271,18 @@ TEST(KernelReader, WaitsForPacketsAndCanBeWoken) {
     reader.wait(1h);
     waker.join();
     EXPECT_EQ(rig.feed(reader), Fed::nothing);
+}
+
+TEST(KernelReader, IsNotWokenByASocketThatWasShutDown) {
+    const Endpoint place{{kLoopback}, 7148, {}};
+    const FileDescriptor users(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    KernelReader reader(FileDescriptor(::dup(users.get())), place, on_loopback(), 9200);
+    FedLane rig(config_of({place}));
+    ::shutdown(users.get(), SHUT_RD);
+    pollfd p{reader.fd(), POLLIN, 0};
+    EXPECT_EQ(::poll(&p, 1, 10'000), 1);
+    EXPECT_EQ(rig.feed(reader), Fed::nothing);
+    EXPECT_EQ(::poll(&p, 1, 0), 0);
 }
 
 TEST(KernelReader, RefusesWhatCannotBeReceived) {

@@ -143,7 +143,7 @@ Window::Accepted Window::start(const PacketView& v) noexcept {
         block = place(v);
     }
     if (!block && may_wait()) {
-        missing_ = v.heap_length != kUnknownLength ? v.heap_length : v.end();
+        missing_ = std::max<std::uint64_t>(v.heap_length != kUnknownLength ? v.heap_length : v.end(), 1);
         return {kWait, nullptr};
     }
     if (!block && config_.guarded) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Addresses and sockets of readers."""
 
+import contextlib
 import logging
 import re
 import socket
@@ -11,6 +12,7 @@ _log = logging.getLogger("dpdk_spead.recv")
 
 _SO_RCVBUFFORCE = 33
 _IP_MULTICAST_ALL = 49
+_UDP_GRO = 104
 #: Names that are no host: network devices of DPDK, PCI addresses.
 _DEVICE = re.compile(r"net_\w+|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]|mlx\w+")
 
@@ -52,6 +54,8 @@ def udp_socket(host: str, port: int, buffer_size: int, interface_address: str = 
     sock = socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
     try:
         set_buffer(sock, buffer_size)
+        with contextlib.suppress(OSError):  # datagrams of a flow come together: a system call for many
+            sock.setsockopt(socket.IPPROTO_UDP, _UDP_GRO, 1)
         group = is_multicast(family, address[0])
         if group:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -10,11 +10,11 @@ namespace spead::chunk {
 
 namespace {
 
-constexpr const char* kWhere = "chunk queue";
+constexpr const char* kQueueName = "chunk queue";
 
 std::size_t checked(std::size_t most) {
     if (most == 0 || most > ChunkQueue::kMost)
-        throw_usage(kWhere, "it has room for {} chunks; give 1 to {}", most, ChunkQueue::kMost);
+        throw_usage(kQueueName, "it has room for {} chunks; give 1 to {}", most, ChunkQueue::kMost);
     return most;
 }
 
@@ -22,7 +22,7 @@ std::size_t checked(std::size_t most) {
 
 ChunkQueue::ChunkQueue(std::size_t most)
     : most_(checked(most)),
-      ring_(make_own_ring(kWhere, "loose chunks", ChunkRing::kMaxChunks,
+      ring_(make_own_ring(kQueueName, "loose chunks", ChunkRing::kMaxChunks,
                           RING_F_MP_RTS_ENQ | RING_F_MC_RTS_DEQ)) {
     // A user who sleeps before he asks is woken, too.
     data_.arm();

@@ -15,6 +15,10 @@ class Tap:
     def __init__(self):
         self.count = 0
 
+    def pytest_addoption(self, parser):
+        # Assertions ask for it, and the terminal's reporter, which would not print TAP, has it.
+        parser.addoption("--verbose", dest="verbose", type=int, default=0)
+
     def _line(self, outcome, name, note=""):
         self.count += 1
         print(f"{outcome} {self.count} - {name.replace('#', ' ')}{note}", flush=True)

@@ -137,7 +137,7 @@ KernelReader::KernelReader(FileDescriptor socket, const Endpoint& place, const K
     is_users_ = true;
     add_socket(KernelSocket(std::move(socket), place, options));
     prepare();
-    // What the socket has dropped before is nobody's.
+    // Earlier drops of the socket belong to nobody here.
     sockets_.front()->dropped = sockets_.front()->socket.dropped().value_or(0);
 }
 

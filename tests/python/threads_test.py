@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 START = """
@@ -242,6 +244,7 @@ for _ in range(5):
 """)
 
 
+@pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="the sanitizer needs descriptors itself")
 def test_no_descriptor_is_lost_where_none_is_left():
     program("""
 import os, resource

@@ -5,6 +5,8 @@ import logging
 import os
 from typing import Any, List, Optional, Sequence
 
+from ._arguments import by_name
+
 _log = logging.getLogger("dpdk_spead")
 
 #: Ask for copies into the cache, or past it. Both are accepted: a stream chooses by the memory that it writes.
@@ -65,13 +67,7 @@ class MemoryPool(MemoryAllocator):
         names = ["lower", "upper", "max_free", "initial", "allocator"]
         if "thread_pool" in kwargs or (args and isinstance(args[0], ThreadPool)):
             names = ["thread_pool", "lower", "upper", "max_free", "initial", "low_water", "allocator"]
-        if len(args) > len(names):
-            raise TypeError(f"MemoryPool takes {len(names)} arguments, and {len(args)} were given")
-        values = dict(zip(names, args))
-        for name, value in kwargs.items():
-            if name not in names or name in values:
-                raise TypeError(f"MemoryPool: the argument {name!r} is unknown, or was given twice")
-            values[name] = value
+        values = by_name("MemoryPool", names, args, kwargs)
         missing = [name for name in names[:-1] if name not in values]
         if missing:
             raise TypeError(f"MemoryPool needs {', '.join(missing)}")

@@ -5,24 +5,14 @@ import os
 import socket as sockets
 from typing import Any, Dict, Sequence, Tuple
 
+from .._addresses import port_interface, resolve
+from .._arguments import by_name
 from .._native import InprocQueue, Reader
 from . import _sockets
 from ._config import UdpIbvConfig
 
 #: The environment that turns IPv4 readers into ports: ours, and spead2's.
 _INTERFACE_VARIABLES = ("DPDK_SPEAD_INTERFACE", "SPEAD2_IBV_INTERFACE")
-
-
-def _arguments(what: str, names: Sequence[str], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Dict[str, Any]:
-    """Returns the arguments by name. Raises TypeError."""
-    if len(args) > len(names):
-        raise TypeError(f"{what} takes {len(names)} arguments, and {len(args)} were given")
-    values = dict(zip(names, args))
-    for name, value in kwargs.items():
-        if name not in names or name in values:
-            raise TypeError(f"{what}: the argument {name!r} is unknown, or was given twice")
-        values[name] = value
-    return values
 
 
 def _number(name: str, value: Any, most: int) -> int:
@@ -77,7 +67,7 @@ class _Stream:
         Raises TypeError, and RuntimeError when the kernel refuses.
         """
         if "socket" in kwargs or (args and isinstance(args[0], sockets.socket)):
-            values = _arguments("add_udp_reader", ["socket", "max_size"], args, kwargs)
+            values = by_name("add_udp_reader", ["socket", "max_size"], args, kwargs)
             most = _number("max_size", values.get("max_size", self.DEFAULT_UDP_MAX_SIZE), 65507)
             self._add_reader(Reader.socket(values["socket"].fileno(), most))
             return
@@ -87,7 +77,7 @@ class _Stream:
             on = "interface_index" if "interface_index" in kwargs or (len(args) > 4 and isinstance(args[4], int)) \
                 else "interface_address"
             names = ["multicast_group", "port", "max_size", "buffer_size", on]
-        values = _arguments("add_udp_reader", names, args, kwargs)
+        values = by_name("add_udp_reader", names, args, kwargs)
         if "port" not in values:
             raise TypeError("add_udp_reader needs a port, a group and a port, or a socket")
         port = _number("port", values["port"], 65535)
@@ -106,8 +96,8 @@ class _Stream:
         interface = next((os.environ[name] for name in _INTERFACE_VARIABLES if os.environ.get(name)), "")
         if not interface:
             return False
-        name = _sockets.port_interface(interface)
-        family, address = _sockets.resolve(host or name, port) if host or name[0].isdigit() else (0, ())
+        name = port_interface(interface)
+        family, address = resolve(host or name, port) if host or name[0].isdigit() else (0, ())
         if family != sockets.AF_INET:
             return False
         busy = int(os.environ.get("SPEAD2_IBV_COMP_VECTOR", "0") or "0") < 0
@@ -121,7 +111,7 @@ class _Stream:
         the port cannot be opened.
         """
         endpoints = _sockets.port_endpoints(config.endpoints)
-        interface = _sockets.port_interface(config.interface_address)
+        interface = port_interface(config.interface_address)
         self._add_port(interface, endpoints, config.buffer_size, config.max_size, config.comp_vector < 0)
 
     def add_tcp_reader(self, *args: Any, **kwargs: Any) -> None:

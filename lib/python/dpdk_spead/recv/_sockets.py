@@ -8,28 +8,13 @@ import socket
 import struct
 from typing import Any, Dict, List, Optional, Tuple
 
+from .._addresses import is_multicast, resolve
+
 _log = logging.getLogger("dpdk_spead.recv")
 
 _SO_RCVBUFFORCE = 33
 _IP_MULTICAST_ALL = 49
 _UDP_GRO = 104
-#: Names that are no host: network devices of DPDK, PCI addresses.
-_DEVICE = re.compile(r"net_\w+|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]|mlx\w+")
-
-
-def resolve(host: str, port: int, family: int = 0) -> Tuple[int, Tuple[Any, ...]]:
-    """Returns the family and the first address of a host. Raises RuntimeError."""
-    try:
-        found = socket.getaddrinfo(host, port, family, socket.SOCK_DGRAM, 0, socket.AI_PASSIVE)
-    except (OSError, UnicodeError) as error:
-        raise RuntimeError(f"Host not found: {host!r}: {error}") from None
-    return found[0][0], found[0][4]
-
-
-def is_multicast(family: int, address: str) -> bool:
-    """Returns whether the address is that of a group."""
-    packed = socket.inet_pton(family, address.partition("%")[0])
-    return packed[0] >> 4 == 14 if family == socket.AF_INET else packed[0] == 0xFF
 
 
 def set_buffer(sock: socket.socket, size: int) -> None:
@@ -56,7 +41,7 @@ def udp_socket(host: str, port: int, buffer_size: int, interface_address: str = 
         set_buffer(sock, buffer_size)
         with contextlib.suppress(OSError):  # datagrams of a flow come together: a system call for many
             sock.setsockopt(socket.IPPROTO_UDP, _UDP_GRO, 1)
-        group = is_multicast(family, address[0])
+        group = is_multicast(address[0])
         if group:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind(address)
@@ -79,18 +64,6 @@ def _join(sock: socket.socket, family: int, group: str, interface_address: str, 
         return
     sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP,
                     socket.inet_pton(family, group.partition("%")[0]) + struct.pack("@I", interface_index))
-
-
-def port_interface(text: str) -> str:
-    """Returns the name of a port's interface: an IPv4 address if it is a host. Raises ValueError, RuntimeError."""
-    if not text:
-        raise ValueError("the interface address is empty; give an address of the interface, as \"10.0.0.1\"")
-    if _DEVICE.match(text) or text in [name for _, name in socket.if_nameindex()]:
-        return text
-    family, address = resolve(text, 0)
-    if family != socket.AF_INET:
-        raise ValueError(f"the interface address {text} is not an IPv4 address; give one, or the interface's name")
-    return address[0]
 
 
 def port_endpoints(endpoints: List[Tuple[str, int]]) -> List[str]:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes kernel sockets for senders."""
 
-import ipaddress
 import logging
 import socket
 import struct
@@ -39,11 +38,6 @@ def sockaddr(family: int, address: tuple) -> bytes:
     flow, scope = (tuple(address[2:]) + (0, 0))[:2]
     packed = socket.inet_pton(family, address[0].partition("%")[0])
     return struct.pack("=HHI16sI", family, socket.htons(address[1]), socket.htonl(flow), packed, scope)
-
-
-def is_multicast(address: tuple) -> bool:
-    """Returns whether the address is a multicast group."""
-    return ipaddress.ip_address(address[0].partition("%")[0]).is_multicast
 
 
 def _interface_address(family: int, name: str) -> str:

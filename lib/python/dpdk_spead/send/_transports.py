@@ -5,11 +5,10 @@ import atexit
 import ipaddress
 import logging
 import os
-import re
-import socket as _socket
 from typing import Any, ClassVar, List, Sequence
 
 from .. import _native, _session
+from .._addresses import is_multicast, port_interface
 from .._native import InprocQueue, OutgoingStream
 from ..pools import ThreadPool
 from . import _sockets
@@ -40,7 +39,7 @@ class UdpTransport:
         if sock is not None:
             self._stream = OutgoingStream.to_socket(config, sock.fileno(), destinations)
             return
-        if given.get("ttl") is not None and not all(_sockets.is_multicast(a) for a in addresses):
+        if given.get("ttl") is not None and not all(is_multicast(a[0]) for a in addresses):
             raise ValueError("ttl is for multicast, and an endpoint is none; leave it out")
         with _sockets.make(family, given.get("buffer_size", self.DEFAULT_BUFFER_SIZE), given) as made:
             self._stream = OutgoingStream.to_socket(config, made.fileno(), destinations)
@@ -52,7 +51,7 @@ class UdpIbvTransport:
     def __init__(self, thread_pool: ThreadPool, config: StreamConfig, udp_ibv_config: UdpIbvConfig) -> None:
         native = native_config(thread_pool, config)
         native.endpoints = _port_endpoints(udp_ibv_config)
-        native.interface = _port_interface(udp_ibv_config.interface_address)
+        native.interface = port_interface(udp_ibv_config.interface_address)
         native.ttl = udp_ibv_config.ttl
         _check_regions(udp_ibv_config.memory_regions)
         process = shared_process()
@@ -73,28 +72,6 @@ def _port_endpoints(config: UdpIbvConfig) -> List[str]:
             raise ValueError(f"{host}: endpoint is not an IPv4 multicast address; send.Stream takes unicast addresses")
         texts.append(f"{address}:{port}")
     return texts
-
-
-def _port_interface(text: str) -> str:
-    """Returns the interface of a port: an address, a name, or a device that needs none of the kernel's."""
-    if not text:
-        raise ValueError("the interface address is empty; give the interface's address or name")
-    try:
-        if ipaddress.ip_address(text).version != 4:
-            raise ValueError(f"the interface address {text} is not of IPv4")
-        return text
-    except ipaddress.AddressValueError:
-        raise
-    except ValueError:
-        if ":" in text and all(c in "0123456789abcdefABCDEF:" for c in text) and "." not in text:
-            raise
-    names = [name for _, name in _socket.if_nameindex()]
-    if text in names or text.startswith("net_") or re.fullmatch(r"([0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", text):
-        return text
-    try:
-        return _socket.getaddrinfo(text, 0, _socket.AF_INET)[0][4][0]
-    except (_socket.gaierror, UnicodeError) as error:
-        raise _native.Error(f"Host not found: {text} is neither an interface nor a host") from error
 
 
 def _check_regions(regions: Sequence[Any]) -> None:

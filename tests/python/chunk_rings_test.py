@@ -6,14 +6,14 @@ import ctypes
 import gc
 import os
 import select
-import subprocess
 import sys
 import threading
 import weakref
 
 import numpy as np
+import programs
 import pytest
-from made_packets import packet, stop_packet
+from packets import part, stop_packet
 
 import dpdk_spead
 from dpdk_spead import recv
@@ -259,7 +259,7 @@ def stream_of(queue, place, free=None, data=None, config=None, **chunks):
 
 def send(queue, numbers):
     for n in numbers:
-        queue.add_packet(packet(n + 1, bytes([n % 256]) * HEAP, [(NUMBER, n)]))
+        queue.add_packet(part(n + 1, bytes([n % 256]) * HEAP, [(NUMBER, n)]))
 
 
 def test_a_stream_fills_the_chunks_of_its_user():
@@ -306,7 +306,7 @@ def test_references_stay_flat():
     for chunk in chunks:
         stream.add_free_chunk(chunk)
     before = None
-    packets = b"".join(packet(n + 1, bytes(HEAP), [(NUMBER, n * HEAPS)]) for n in range(10000))
+    packets = b"".join(part(n + 1, bytes(HEAP), [(NUMBER, n * HEAPS)]) for n in range(10000))
     stream.add_buffer_reader(packets)
     count = 0
     for chunk in stream.data_ringbuffer:
@@ -423,13 +423,10 @@ chunk = stream.data_ringbuffer.get()
 )
 def test_leaving_is_clean(way, status):
     here = __file__.rsplit("/", 1)[0]
-    run = subprocess.run(
-        [sys.executable, "-c", LEAVING.format(here=here, way=way)], capture_output=True, timeout=60, text=True
-    )
-    if "could not import" in run.stderr.lower() or "Skipped" in run.stderr:
+    done = programs.run(LEAVING.format(here=here, way=way))
+    if "could not import" in done.stderr.lower() or "Skipped" in done.stderr:
         pytest.skip("numba or scipy is missing")
-    assert run.returncode == status, run.stderr
-    assert "Fatal" not in run.stderr
+    programs.expect(done, status)
 
 
 def test_a_child_leaves_the_ring_of_its_parent_alone():

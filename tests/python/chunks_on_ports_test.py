@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests chunks of streams with ports. Each test has a process of its own, since EAL starts once."""
 
-import subprocess
-import sys
-
+import programs
 import pytest
 
 BEGIN = """
@@ -11,7 +9,7 @@ import sys
 sys.path.insert(0, {here!r})
 from chunks_test import LINE, heap
 from chunk_rings_test import HEAPS, Mine, place_of, NUMBER
-from made_packets import packet, write_pcap
+from packets import part, write_pcap
 import numpy as np
 import dpdk_spead
 from dpdk_spead import recv
@@ -23,7 +21,7 @@ device = "net_pcap0,rx_pcap=" + path
 def run(tmp_path, script):
     here = __file__.rsplit("/", 1)[0]
     begin = BEGIN.format(here=here, path=str(tmp_path / "in.pcap"))
-    return subprocess.run([sys.executable, "-c", begin + script], capture_output=True, timeout=120, text=True)
+    return programs.run(begin + script)
 
 
 DECLARED = """
@@ -41,7 +39,7 @@ assert stream.counters["packets_placed"] == 8
 """
 
 RINGS = """
-write_pcap(path, [packet(n + 1, bytes([n]) * 64, [(NUMBER, n)]) for n in range(8)])
+write_pcap(path, [part(n + 1, bytes([n]) * 64, [(NUMBER, n)]) for n in range(8)])
 free, data = recv.ChunkRingbuffer(4), recv.ChunkRingbuffer(4)
 config = recv.ChunkStreamConfig(items=[NUMBER, 2], place=place_of())
 ibv = recv.UdpIbvConfig(endpoints=[("239.1.2.3", 7148)], interface_address=device)

@@ -4,15 +4,14 @@
 import asyncio
 import gc
 import socket
-import subprocess
-import sys
 import threading
 import time
 import weakref
 
 import numpy as np
+import programs
 import pytest
-from made_packets import packet, write_pcap
+from packets import part, write_pcap
 
 import dpdk_spead
 from dpdk_spead import recv
@@ -23,7 +22,7 @@ LINE = f"heap {HEAP}; time: item {TIME:#x} [4]"
 
 
 def heap(n, items=()):
-    return packet(n + 1, bytes([n % 256]) * HEAP, [(TIME, n), *items])
+    return part(n + 1, bytes([n % 256]) * HEAP, [(TIME, n), *items])
 
 
 def queue_of(numbers):
@@ -106,7 +105,7 @@ def test_chunks_are_arrays_by_the_axes():
         for pol in range(2):
             if (n, pol) != (1, 1):
                 payload = np.full(HEAP // 2, 10 * n + pol, np.int16).tobytes()
-                queue.add_packet(packet(2 * n + pol + 1, payload, [(TIME, n), (0x3101, pol), (0x3102, 100 * n + pol)]))
+                queue.add_packet(part(2 * n + pol + 1, payload, [(TIME, n), (0x3101, pol), (0x3102, 100 * n + pol)]))
     queue.stop()
     stream = recv.ChunkStream(placement, queue=queue, dtype=np.int16, stream=5)
     first, second = list(stream)
@@ -128,9 +127,9 @@ def test_chunks_are_arrays_by_the_axes():
 def test_several_extra_values_are_records_and_presence_may_be_by_packet():
     placement = recv.Placement(f"{LINE}; extra u8: item 0x3102; extra u32: heap; presence packet 32")
     queue = dpdk_spead.InprocQueue()
-    for part in (0, 1):
-        queue.add_packet(packet(7, bytes(32), [(TIME, 0), (0x3102, 9)], offset=32 * part, length=HEAP))
-    queue.add_packet(packet(8, bytes(32), [(TIME, 1), (0x3102, 8)], offset=32, length=HEAP))
+    for at in (0, 1):
+        queue.add_packet(part(7, bytes(32), [(TIME, 0), (0x3102, 9)], offset=32 * at, length=HEAP))
+    queue.add_packet(part(8, bytes(32), [(TIME, 1), (0x3102, 8)], offset=32, length=HEAP))
     queue.stop()
     chunk = recv.ChunkStream(placement, queue=queue).get(10)
     assert chunk.present.tolist() == [[1, 1], [0, 1], [0, 0], [0, 0]]
@@ -298,9 +297,9 @@ def test_nothing_is_lost_beside_spinning_threads():
     payload = 8192
     heaps = 2048  # 16 MiB
     chunks = 6
-    record = len(packet(1, bytes(payload), [(TIME, 0)]))
+    record = len(part(1, bytes(payload), [(TIME, 0)]))
     packets = np.empty((chunks * heaps, record), np.uint8)
-    packets[:] = np.frombuffer(packet(1, bytes(payload), [(TIME, 0)]), np.uint8)
+    packets[:] = np.frombuffer(part(1, bytes(payload), [(TIME, 0)]), np.uint8)
     number = np.arange(chunks * heaps)
     for column, values in [(8, number + 1), (40, number)]:
         for byte in range(4):
@@ -357,8 +356,4 @@ array = chunk.data[1:]
 )
 def test_leaving_is_clean(way, status):
     here = __file__.rsplit("/", 1)[0]
-    run = subprocess.run(
-        [sys.executable, "-c", LEAVING.format(here=here, way=way)], capture_output=True, timeout=60, text=True
-    )
-    assert run.returncode == status, run.stderr
-    assert "Fatal" not in run.stderr
+    programs.expect(programs.run(LEAVING.format(here=here, way=way)), status)

@@ -2,9 +2,9 @@
 """Streams of heaps on a port. Each case is a process of its own: EAL starts once in one."""
 
 import os
-import subprocess
-import sys
 import textwrap
+
+import programs
 
 PRELUDE = """
 import asyncio, select, sys, time
@@ -37,10 +37,7 @@ def stream(kind=recv.Stream, **config):
 
 
 def script(text, *, status=0, **options):
-    done = subprocess.run([sys.executable, "-c", PRELUDE + textwrap.dedent(text)], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, timeout=120, check=False, **options)
-    assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
-    return done
+    return programs.expect(programs.run(PRELUDE + textwrap.dedent(text), **options), status)
 
 
 def test_a_port_brings_heaps_and_ends_with_the_script():

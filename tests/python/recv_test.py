@@ -440,3 +440,17 @@ def test_a_socket_of_the_users_keeps_its_options():
     stream.stop()
     assert sock.getsockopt(socket.IPPROTO_UDP, udp_gro) == 0
     sock.close()
+
+
+@pytest.mark.parametrize("size, lost", [(40 << 20, 7), (4 << 20, 66)])
+def test_heaps_that_never_end_do_not_wait_for_the_heap_in_the_users_hands(size, lost):
+    queue = ds.InprocQueue()
+    stream = recv.Stream(ds.ThreadPool())
+    stream.add_inproc_reader(queue)
+    last = lost + 2
+    queue.add_packet(packets.part(1, b"good"))
+    for cnt in range(2, last):
+        queue.add_packet(packets.part(cnt, bytes(1000), length=size))
+    queue.add_packet(packets.part(last, b"good"))
+    queue.stop()
+    assert [heap.cnt for heap in stream] == [1, last]

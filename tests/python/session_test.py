@@ -5,6 +5,7 @@ import subprocess
 import sys
 import textwrap
 
+import programs
 import pytest
 
 PLAN = """
@@ -48,10 +49,7 @@ def complete(counters):
 
 
 def script(text, *, status=0, **options):
-    done = subprocess.run([sys.executable, "-c", PRELUDE + textwrap.dedent(text)], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, timeout=120, check=False, **options)
-    assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
-    return done
+    return programs.expect(programs.run(PRELUDE + textwrap.dedent(text), **options), status)
 
 
 def test_a_session_as_in_a_notebook():

@@ -46,6 +46,15 @@ std::string chosen_interface() {
     return std::move(lone.device);
 }
 
+/// Returns the plan's port on the device that the user named so; null: none.
+const runtime::PortPlan* port_on(const runtime::Plan& plan, const std::string& typed) {
+    const std::string device = device_of(typed);
+    for (const runtime::PortPlan& p : plan.ports)
+        if (p.device == typed || device_of(p.device) == device)
+            return &p;
+    return nullptr;
+}
+
 bool has_port(const runtime::Plan& plan, const std::string& name) {
     return std::any_of(plan.ports.begin(), plan.ports.end(),
                        [&name](const auto& p) { return p.name == name; });
@@ -140,10 +149,8 @@ runtime::Plan first_plan(const ProcessConfig& config, const std::optional<runtim
 
 std::string port_for(runtime::Plan& plan, const std::string& interface) {
     const std::string typed = interface.empty() ? chosen_interface() : interface;
-    const std::string device = device_of(typed);
-    for (const runtime::PortPlan& p : plan.ports)
-        if (p.device == typed || device_of(p.device) == device)
-            return p.name;
+    if (const runtime::PortPlan* const there = port_on(plan, typed); there != nullptr)
+        return there->name;
     runtime::PortPlan& added = plan.ports.emplace_back();
     added.name = fmt::format("p{}", plan.ports.size() - 1);
     added.device = typed;
@@ -157,11 +164,8 @@ runtime::Plan merged(runtime::Plan running, runtime::Plan given,
     std::erase_if(running.sends, [&](const runtime::SendPlan& s) { return !is_users_sender(s.name); });
     std::map<std::string, std::string> names;  // of the given ports, in the running plan
     for (runtime::PortPlan& p : given.ports) {
-        const std::string device = device_of(p.device);
-        const auto same = std::find_if(running.ports.begin(), running.ports.end(),
-                                       [&](const auto& one) { return device_of(one.device) == device; });
-        if (same != running.ports.end()) {
-            names[p.name] = same->name;
+        if (const runtime::PortPlan* const there = port_on(running, p.device); there != nullptr) {
+            names[p.name] = there->name;
             continue;
         }
         const std::string wanted = p.name;

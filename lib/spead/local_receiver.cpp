@@ -62,31 +62,33 @@ bool LocalReceiver::prepare() {
     return prepare_run();
 }
 
+/// Opens the sources. One that was never open leaves when it cannot be opened: it would fail each start, also
+/// those for other readers.
+std::unique_ptr<recv::SeveralReaders> LocalReceiver::open_readers() {
+    auto all = std::make_unique<recv::SeveralReaders>("receive " + plan_.name);
+    if (std::unique_ptr<recv::PacketReader> first = parts_.make_reader(plan_))
+        all->add(std::move(first));
+    for (auto make = more_readers_.begin(); make != more_readers_.end(); ++make) {
+        std::unique_ptr<recv::PacketReader> reader;
+        try {
+            reader = (*make)(plan_);
+        } catch (...) {
+            if (!run_ && ending_.empty())
+                more_readers_.erase(make);
+            throw;
+        }
+        all->add(std::move(reader));
+    }
+    return all;
+}
+
 bool LocalReceiver::prepare_run() {
     if (run_ && run_->receives())
         return false;
     if (next_)
         return true;
     retire();
-    std::size_t opened = 0;
-    bool opening = false;
-    std::vector<MakeReader> watched;
-    for (const MakeReader& make : more_readers_)
-        watched.emplace_back([&make, &opened, &opening](const runtime::ReceivePlan& plan) {
-            opening = true;
-            std::unique_ptr<recv::PacketReader> reader = make(plan);
-            opening = false;
-            opened++;
-            return reader;
-        });
-    try {
-        next_ = std::make_unique<LocalRun>(plan_, parts_, watched, end_.get());
-    } catch (...) {
-        // One that was never open leaves: it would fail each start, also those for other readers.
-        if (opening && !run_ && ending_.empty())
-            more_readers_.erase(more_readers_.begin() + static_cast<std::ptrdiff_t>(opened));
-        throw;
-    }
+    next_ = std::make_unique<LocalRun>(plan_, parts_, open_readers(), end_.get());
     return true;
 }
 

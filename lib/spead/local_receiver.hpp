@@ -11,6 +11,7 @@
 
 #include "recv/datagram_lane.hpp"
 #include "recv/packet_reader.hpp"
+#include "recv/several_readers.hpp"
 #include "runtime/plan.hpp"
 #include "runtime/user_chunks.hpp"
 #include "runtime/user_queues.hpp"
@@ -102,6 +103,7 @@ class LocalReceiver {
     };
 
     bool prepare_run();
+    std::unique_ptr<recv::SeveralReaders> open_readers();
     void end_run() const;
     void retire();
     void fold() const;

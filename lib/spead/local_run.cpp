@@ -59,18 +59,6 @@ runtime::StreamChunks* make_chunks(const runtime::ReceivePlan& plan, const Local
     return new runtime::StreamChunks(plan, parts.chunks, std::make_shared<runtime::NullChunkSink>());
 }
 
-/// Opens all sources of a stream.
-std::unique_ptr<recv::SeveralReaders> open_readers(const runtime::ReceivePlan& plan,
-                                                   const LocalReceiver::Parts& parts,
-                                                   const std::vector<LocalReceiver::MakeReader>& more) {
-    auto all = std::make_unique<recv::SeveralReaders>("receive " + plan.name);
-    if (std::unique_ptr<recv::PacketReader> first = parts.make_reader(plan))
-        all->add(std::move(first));
-    for (const LocalReceiver::MakeReader& make : more)
-        all->add(make(plan));
-    return all;
-}
-
 }  // namespace
 
 std::shared_ptr<runtime::UserQueues::Queue> LocalEnd::begin(std::shared_ptr<heap::HeapQueue> queue) {
@@ -97,11 +85,11 @@ void LocalRun::EndChunks::operator()(runtime::StreamChunks* chunks) const noexce
 }
 
 LocalRun::LocalRun(const runtime::ReceivePlan& plan, const LocalReceiver::Parts& parts,
-                   const std::vector<LocalReceiver::MakeReader>& more, LocalEnd* end)
+                   std::unique_ptr<recv::SeveralReaders> readers, LocalEnd* end)
     : name_(plan.name),
       busy_(plan.poll == runtime::PollMode::busy),
       end_(end),
-      reader_(open_readers(plan, parts, more)),
+      reader_(std::move(readers)),
       chunks_(make_chunks(plan, parts), EndChunks{parts.of_group}),
       look_after_(static_cast<std::uint64_t>(kHousekeeping * ticks_per_second())) {
     const recv::LaneConfig config = runtime::lane_config(plan, plan.endpoints, reader_->lossless());

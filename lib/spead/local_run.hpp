@@ -51,10 +51,10 @@ class LocalRun {
     /// Limits a wait for the thread.
     static constexpr std::chrono::seconds kPatience{2};
 
-    /// Opens the sources, `more` besides that of the parts, and makes the lane. Nothing is received before
-    /// begin(). `end`: null if the stream fills chunks. Throws Error, UsageError.
+    /// Takes the open sources, and makes the lane. Nothing is received before begin(). `end`: null if the
+    /// stream fills chunks. Throws Error, UsageError.
     LocalRun(const runtime::ReceivePlan& plan, const LocalReceiver::Parts& parts,
-             const std::vector<LocalReceiver::MakeReader>& more, LocalEnd* end);
+             std::unique_ptr<recv::SeveralReaders> readers, LocalEnd* end);
     /// Gives up what the user has not taken. Waits for the thread, and logs when that takes long.
     ~LocalRun();
     LocalRun(const LocalRun&) = delete;

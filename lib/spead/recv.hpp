@@ -271,7 +271,8 @@ class SPEAD_API RecvStream {
     /// Receives from one more source, now and from each start. When one of its sources ends, the stream ends.
     /// A full queue is dealt with as the stream was made to. Throws UsageError for a stream that has a port,
     /// and for a mixture of sources with endpoints (sockets, pcap files) and without; Error when the source
-    /// cannot be opened. Then nothing has changed.
+    /// cannot be opened. Then nothing has changed. Before the first start, a source is opened by that: one
+    /// that cannot be then leaves the stream, and the start throws.
     void add_reader(const Reader& reader);
     /// Receives these endpoints, too. Live heaps go on. This and the next one throw UsageError for a stream
     /// without a session whose source has no endpoints (as Reader::buffer, Reader::queue).

@@ -67,11 +67,10 @@ void ChunkVerifySink::consume_chunk(const chunk::Chunk& chunk) {
         for (std::size_t i = placement_.axes.size(); i-- > 0; rest /= placement_.axes[i].count)
             place[i] = rest % placement_.axes[i].count;
         const std::string fault = fault_of(chunk, place, payload_of(chunk, place));
-        if (fault.empty())
-            verified_.fetch_add(1, std::memory_order_relaxed);
-        else if (wrong_.fetch_add(1, std::memory_order_relaxed) < kMostReported)
+        if (!fault.empty() && compared_wrong() < kMostReported)
             log_error(LogType::runtime, "stream {}: chunk {}: heap at {}: {}", stream_, chunk.id,
                       fmt::join(place, ","), fault);
+        count_compared(fault.empty());
     }
 }
 

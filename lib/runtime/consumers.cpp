@@ -184,6 +184,7 @@ bool Consumers::drain(Feed& feed) {
         const bool taken = feed.sink_->take(heaps[i]);
         heaps[i].reset();
         (taken ? feed.delivered_ : feed.unwritten_).fetch_add(1, std::memory_order_release);
+        feed.sink_->show_compared();
     }
     return n != 0;
 }

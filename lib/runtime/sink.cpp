@@ -63,7 +63,7 @@ std::optional<bool> VerifySink::verify_pattern(const heap::HeapHandle& heap,
         const std::optional<PatternName> name = pattern_name(payload);
         if (!name || data.id != shape_of(name->pattern).data_id)
             continue;
-        const bool logged = wrong_.load(std::memory_order_relaxed) >= kReported;
+        const bool logged = compared_wrong() >= kReported;
         const PatternItems expected = pattern_items(name->pattern, name->heap);
         for (const PatternItem& item : expected.view()) {
             const auto found = std::find_if(items.begin(), items.end(),
@@ -100,7 +100,7 @@ void VerifySink::consume(const heap::HeapHandle& heap) {
         bytes += i.immediate ? kWord : i.length;
 
     if (const auto right = verify_pattern(heap, items)) {
-        (*right ? verified_ : wrong_).fetch_add(1, std::memory_order_relaxed);
+        count_compared(*right);
         return;
     }
 
@@ -117,15 +117,16 @@ void VerifySink::consume(const heap::HeapHandle& heap) {
             right = wrong_at == data.size();
         }
         if (!right) {
-            if (wrong_.fetch_add(1, std::memory_order_relaxed) < kReported)
+            if (compared_wrong() < kReported)
                 log_error(LogType::runtime,
                           "stream {}: heap {}: item {:#x} differs from the sequence at byte {} of {}",
                           stream_, heap.cnt(), i.id, wrong_at, i.immediate ? kWord : i.length);
+            count_compared(false);
             return;
         }
         at += i.immediate ? kWord : i.length;
     }
-    verified_.fetch_add(1, std::memory_order_relaxed);
+    count_compared(true);
 }
 
 std::unique_ptr<Sink> make_sink(const SinkPlan& plan, const std::string& stream) {

@@ -42,11 +42,23 @@ class Sink {
     /// Ends the sink: no more heaps come. Throws Error when written data cannot be made permanent.
     virtual void finish() {}
 
-    /// Returns the number of heaps with compared and correct content; the next: with wrong content.
-    std::uint64_t verified() const noexcept { return verified_.load(std::memory_order_relaxed); }
-    std::uint64_t wrong() const noexcept { return wrong_.load(std::memory_order_relaxed); }
+    /// Returns the number of heaps with compared and correct content, as shown; the next: with wrong content.
+    std::uint64_t verified() const noexcept { return verified_.load(std::memory_order_acquire); }
+    std::uint64_t wrong() const noexcept { return wrong_.load(std::memory_order_acquire); }
+
+    /// Shows the heaps compared so far. The thread that consumes calls it after it counted the heap as
+    /// delivered: no reader may find a heap verified that is not delivered yet.
+    void show_compared() noexcept {
+        verified_.store(compared_right_, std::memory_order_release);
+        wrong_.store(compared_wrong_, std::memory_order_release);
+    }
 
   protected:
+    /// Counts a heap by its content, until show_compared() out of readers' sight.
+    void count_compared(bool right) noexcept { (right ? compared_right_ : compared_wrong_)++; }
+    /// Returns the number of wrong heaps, with those that are not shown yet.
+    std::uint64_t compared_wrong() const noexcept { return compared_wrong_; }
+
     /// Calls `use`, unless the sink has failed; if that throws, the sink has failed. Returns whether it was
     /// done.
     template <typename Use>
@@ -62,11 +74,13 @@ class Sink {
         }
     }
 
-    std::atomic<std::uint64_t> verified_{0};
-    std::atomic<std::uint64_t> wrong_{0};
-
   private:
     void fail(const char* what) noexcept;
+
+    std::uint64_t compared_right_ = 0;  ///< of the consuming thread, as the next
+    std::uint64_t compared_wrong_ = 0;
+    std::atomic<std::uint64_t> verified_{0};
+    std::atomic<std::uint64_t> wrong_{0};
 
     mutable std::mutex mutex_;
     std::string failure_;  ///< guarded, as the next

@@ -164,6 +164,7 @@ void StreamChunks::run() noexcept {
         tally_->take(*chunk, most);
         const Clock::time_point begin = Clock::now();
         tally_->deliver(sink_->take_chunk(*chunk));
+        sink_->show_compared();
         const std::chrono::nanoseconds had = Clock::now() - begin;
         tally_->give_back(static_cast<std::uint64_t>(had.count()));
         ring_->give_back(*chunk);

@@ -99,6 +99,7 @@ TEST(Users, HoldHeapsThatOutliveTheEngine) {
     VerifySink verify("s0");
     for (const HeapLoan& loan : held)
         verify.consume(loan.heap);
+    verify.show_compared();
     EXPECT_EQ(verify.verified(), 20U);
     EXPECT_EQ(verify.wrong(), 0U);
     std::thread([all = std::move(held)]() mutable { all.clear(); }).join();
@@ -181,6 +182,7 @@ TEST(Users, ComeAndGoWhileOthersLoseNothing) {
     for (const HeapLoan& loan : held)
         if (loan.heap.complete())
             verify.consume(loan.heap);
+    verify.show_compared();
     EXPECT_EQ(verify.wrong(), 0U);
 }
 

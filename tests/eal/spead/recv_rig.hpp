@@ -87,6 +87,7 @@ inline void expect_right(const std::vector<Heap>& heaps) {
             verify.consume(door::heap_of(heap));
             complete++;
         }
+    verify.show_compared();
     EXPECT_EQ(verify.wrong(), 0U);
     EXPECT_EQ(verify.verified(), complete);
 }

@@ -23,20 +23,25 @@ void sequence(chunk::Chunk& chunk) {
     }
 }
 
+void give(ChunkVerifySink& sink, const chunk::Chunk& chunk) {
+    sink.consume_chunk(chunk);
+    sink.show_compared();
+}
+
 TEST(ChunkVerifySink, ComparesHeapsOfTheSequenceByTheirCount) {
     const std::string placement = "heap 64; time: heap - 1 [4]";
     ChunkRig rig(placement);
     ChunkVerifySink sink("s0", chunk::Placement::parse(placement));
-    sink.consume_chunk(rig.chunk(5, {0, 1, 3}, sequence));
+    give(sink, rig.chunk(5, {0, 1, 3}, sequence));
     EXPECT_EQ(sink.verified(), 3U) << "heaps that are not there are not looked at";
     EXPECT_EQ(sink.wrong(), 0U);
-    sink.consume_chunk(rig.chunk(6, {0, 1, 2, 3}, [](chunk::Chunk& chunk) {
+    give(sink, rig.chunk(6, {0, 1, 2, 3}, [](chunk::Chunk& chunk) {
         sequence(chunk);
         chunk.data[2 * 64 + 63] ^= std::byte{1};
     }));
     EXPECT_EQ(sink.verified(), 6U);
     EXPECT_EQ(sink.wrong(), 1U);
-    sink.consume_chunk(rig.chunk(7, {0, 1, 2, 3}, [](chunk::Chunk& chunk) {
+    give(sink, rig.chunk(7, {0, 1, 2, 3}, [](chunk::Chunk& chunk) {
         sequence(chunk);
         chunk.id = 8;  // every heap is in the chunk before its own
     }));
@@ -66,10 +71,10 @@ TEST(ChunkVerifySink, ComparesHeapsOfAPatternWithTheirPlace) {
     ASSERT_EQ(shape_of(HeapPattern::p1).time_step, 4096U);
     ChunkRig rig(kDigitisers);
     ChunkVerifySink sink("s0", chunk::Placement::parse(kDigitisers));
-    sink.consume_chunk(rig.chunk(3, all_sixteen(), digitisers));
+    give(sink, rig.chunk(3, all_sixteen(), digitisers));
     EXPECT_EQ(sink.verified(), 16U);
     EXPECT_EQ(sink.wrong(), 0U);
-    sink.consume_chunk(rig.chunk(4, all_sixteen(), [](chunk::Chunk& chunk) {
+    give(sink, rig.chunk(4, all_sixteen(), [](chunk::Chunk& chunk) {
         digitisers(chunk);
         std::swap_ranges(chunk.data.begin(), chunk.data.begin() + 1024, chunk.data.begin() + 4 * 1024);
         chunk.data[15 * 1024 + 1023] ^= std::byte{8};
@@ -82,7 +87,7 @@ TEST(ChunkVerifySink, JoinsTheRowsOfAHeap) {
     const std::string placement = "heap 1024; time: item 0x1600 / 4096 [2] by 256; rows 256 by 512";
     ChunkRig rig(placement);
     ChunkVerifySink sink("s0", chunk::Placement::parse(placement));
-    sink.consume_chunk(rig.chunk(0, {0, 1}, [](chunk::Chunk& chunk) {
+    give(sink, rig.chunk(0, {0, 1}, [](chunk::Chunk& chunk) {
         for (std::uint64_t time = 0; time < 2; time++) {
             std::array<std::byte, 1024> heap;
             pattern_generate(heap, HeapPattern::p1, {time, 0, 0});
@@ -97,7 +102,7 @@ TEST(ChunkVerifySink, JoinsTheRowsOfAHeap) {
 TEST(ChunkVerifySink, PayloadWithoutANameIsWrong) {
     ChunkRig rig(kDigitisers);
     ChunkVerifySink sink("s0", chunk::Placement::parse(kDigitisers));
-    sink.consume_chunk(rig.chunk(0, {5}, [](chunk::Chunk&) {}));
+    give(sink, rig.chunk(0, {5}, [](chunk::Chunk&) {}));
     EXPECT_EQ(sink.wrong(), 1U);
 }
 

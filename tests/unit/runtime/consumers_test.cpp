@@ -107,6 +107,33 @@ std::vector<std::uint64_t> count_to(std::uint64_t n) {
     return all;
 }
 
+/// Compares every heap, and records how many more were to be seen verified than delivered at that moment.
+class ComparingSink : public Sink {
+  public:
+    void consume(const heap::HeapHandle&) override {
+        count_compared(true);
+        if (verified() > feed->done().delivered)
+            ahead++;
+    }
+    const Consumers::Feed* feed = nullptr;
+    std::uint64_t ahead = 0;
+};
+
+TEST(Consumers, ShowNoHeapVerifiedBeforeItIsDelivered) {
+    Rig rig;
+    ComparingSink sink;
+    Consumers consumers(0);
+    sink.feed = &consumers.add(rig.queue(), sink);
+    for (std::uint64_t cnt = 1; cnt <= 3; cnt++)
+        EXPECT_EQ(rig.give(Packet(cnt).whole(8)), PacketOutcome::placed);
+    rig.queue().close();
+    consumers.start(1, {});
+    consumers.join();
+    EXPECT_EQ(sink.ahead, 0U);
+    EXPECT_EQ(sink.verified(), 3U);
+    EXPECT_EQ(sink.feed->done().delivered, 3U);
+}
+
 TEST(Consumers, GiveEverySinkTheHeapsOfItsQueueInOrderAndFinishIt) {
     for (const unsigned threads : {0U, 1U, 2U, 3U, 8U}) {
         Streams s(3);

@@ -46,6 +46,7 @@ struct Sequence {
 
 void give(Sink& sink, Rig& rig, const std::vector<Packet>& packets) {
     sink.consume(heap_of(rig, packets));
+    sink.show_compared();
 }
 
 TEST(VerifySink, CountsHeapsThatHoldTheSequence) {

@@ -2,6 +2,7 @@
 """The session: EAL, its ports and lcores, once per operating system process."""
 
 import atexit
+import json
 import os
 import threading
 from typing import Any, Dict, Iterable, List, Optional, Union
@@ -36,9 +37,14 @@ def session() -> "Session":
     """Returns the session that runs; starts one if there is none. Raises Error and UsageError."""
     global _kept
     with _lock:
-        _need_own_process()
-        _kept = _native.Process.shared()
+        _kept = shared()
         return Session(_kept)
+
+
+def shared() -> _native.Process:
+    """Returns the handle of the session, for streams; starts one if there is none. Raises Error and UsageError."""
+    _need_own_process()
+    return _native.Process.shared()
 
 
 def _need_own_process() -> None:
@@ -64,7 +70,7 @@ class Session:
 
     def counters(self) -> Dict[str, Any]:
         """Returns all counters, as the program's report has them (docs/counters.md). Raises Error after the end."""
-        return stats.parse(self._handle.report())
+        return json.loads(self._handle.report())
 
     def findings(self) -> List[Dict[str, Any]]:
         """Returns the findings: what was lost, where, and the fix. Raises Error after the end."""

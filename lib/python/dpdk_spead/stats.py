@@ -2,7 +2,6 @@
 """Counters of the session for people: tables, a line, and a line that moves."""
 
 import html as _html
-import json
 import sys
 import threading
 import time
@@ -26,11 +25,6 @@ def _current() -> Any:
     if handle is None:
         raise _native.Error("stats: no session runs; call dpdk_spead.init(), or make a stream on a port first")
     return _session.Session(handle)
-
-
-def parse(report: str) -> Dict[str, Any]:
-    """Returns the counters of a report, which is JSON."""
-    return json.loads(report)
 
 
 def _rows(report: Dict[str, Any]) -> List[List[str]]:

@@ -16,6 +16,7 @@
 #include "spead/readers.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/unit/recv/local_lane.hpp"
+#include "tests/unit/spead/place_in_turn.hpp"
 
 /// Tests chunks that their users bring: through queues and streams, each with sizes of its own.
 namespace spead::test::loose {
@@ -29,16 +30,7 @@ constexpr std::size_t kPacketBytes = 300;
 constexpr std::size_t kHeaps = 4;  ///< of a chunk
 constexpr std::uint64_t kItem = 0x1600;
 
-/// Puts heap n into chunk n / kHeaps.
-void place_in_turn(void* data, std::size_t /*size*/) {
-    auto& d = *static_cast<PlaceData*>(data);
-    if (d.items[0] < 0)
-        return;
-    const auto n = static_cast<std::uint64_t>(d.items[0]);
-    d.chunk_id = static_cast<std::int64_t>(n / kHeaps);
-    d.heap_index = n % kHeaps;
-    d.heap_offset = n % kHeaps * kHeapBytes;
-}
+constexpr PlaceOneFunction place_in_turn = place_in_turn_of<kHeaps, kHeapBytes>;
 
 /// Does so where presence is by packet, from the second byte on.
 void place_by_packet(void* data, std::size_t size) {

@@ -12,6 +12,7 @@
 #include "spead/readers.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/unit/recv/local_lane.hpp"
+#include "tests/unit/spead/place_in_turn.hpp"
 
 /// Tests chunks as a program has them that comes from spead2: its place callback, its window, four buffers.
 namespace spead::test::like_spead2 {
@@ -27,17 +28,7 @@ constexpr std::size_t kHeaps = 3;  ///< of a chunk
 constexpr std::uint64_t kItem = 0x1600;
 constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
 
-/// Puts heap n into chunk n / kHeaps.
-void place_in_turn(void* data, std::size_t size) {
-    ASSERT_GE(size, sizeof(PlaceData));
-    auto& d = *static_cast<PlaceData*>(data);
-    if (d.items[0] < 0)
-        return;
-    const auto n = static_cast<std::uint64_t>(d.items[0]);
-    d.chunk_id = static_cast<std::int64_t>(n / kHeaps);
-    d.heap_index = n % kHeaps;
-    d.heap_offset = n % kHeaps * kHeapBytes;
-}
+constexpr PlaceOneFunction place_in_turn = place_in_turn_of<kHeaps, kHeapBytes>;
 
 /// Does so where presence is by packet.
 void place_by_packet(void* data, std::size_t size) {

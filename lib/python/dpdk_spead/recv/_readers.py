@@ -107,8 +107,8 @@ class _Stream:
     def add_udp_ibv_reader(self, config: UdpIbvConfig) -> None:
         """Receives endpoints from a port of DPDK's. Further calls add endpoints of the same interface.
 
-        Starts EAL if it does not run. Raises ValueError for an invalid configuration, and RuntimeError, with the fix, when
-        the port cannot be opened.
+        Starts EAL if it does not run. Raises ValueError for an invalid configuration, and RuntimeError, with the fix,
+        when the port cannot be opened.
         """
         endpoints = _sockets.port_endpoints(config.endpoints)
         interface = port_interface(config.interface_address)

@@ -63,7 +63,7 @@ CORE_STATS: Tuple[StreamStatConfig, ...] = (
 
 
 class StreamStats:
-    """Holds statistics of a stream: a mapping by name, a sequence by index, and an attribute for each of every stream's.
+    """Holds statistics of a stream: a mapping by name, a sequence by index, and an attribute for each.
 
     Sums of two have the same statistics. `search_dist` is always 0. `single_packet_heaps` counts the heaps that the user
     has taken. On a port, `batches`, `max_batch` and `worker_blocked` are 0.

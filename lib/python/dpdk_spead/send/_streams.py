@@ -3,7 +3,7 @@
 
 from typing import Any, Dict, List, Optional, Union
 
-from .. import _native
+from .. import _native, _session
 from .._native import HeapReference, OutgoingStream
 from . import _transports
 from ._config import GroupMode, size
@@ -106,7 +106,7 @@ def open_stream(endpoints: Union[str, List[str]], interface: Optional[str], opti
     config.interface = _transports.default_interface() if interface is None else interface
     if not config.interface:
         return OutgoingStream.to_sockets(config)
-    process = _transports.shared_process()
+    process = _session.shared()
     return OutgoingStream.to_port(config, process, [process])
 
 

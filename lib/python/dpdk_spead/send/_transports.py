@@ -54,7 +54,7 @@ class UdpIbvTransport:
         native.interface = port_interface(udp_ibv_config.interface_address)
         native.ttl = udp_ibv_config.ttl
         _check_regions(udp_ibv_config.memory_regions)
-        process = shared_process()
+        process = _session.shared()
         kept = [process, *_register(process, udp_ibv_config.memory_regions)]
         self._stream = OutgoingStream.to_port(native, process, kept)
 
@@ -138,12 +138,6 @@ class TcpTransport:
 
 class NotTransported(NotImplementedError, OSError):
     """Says that a transport does not exist here, and what to use."""
-
-
-def shared_process() -> "_native.Process":
-    """Returns the session that runs; starts one if there is none. Raises Error, in a child of fork, too."""
-    _session._need_own_process()
-    return _native.Process.shared()
 
 
 def default_interface() -> str:

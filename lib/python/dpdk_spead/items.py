@@ -99,9 +99,8 @@ class Descriptor:
         """Returns whether a dimension is None."""
         return any(n is None for n in self.shape)
 
-    @property
     def allow_immediate(self) -> bool:
-        """Whether small values may travel in the item pointer: the shape must tell their length."""
+        """Returns whether small values may travel in the item pointer: the shape must tell their length."""
         return not self.is_variable_size()
 
     def dynamic_shape(self, max_elements: int) -> Tuple[int, ...]:

@@ -5,22 +5,22 @@ import enum
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 
-class _Mode(enum.Enum):
-    COUNTER = 0
-    MAXIMUM = 1
-
-
 class StreamStatConfig:
     """Describes a statistic: its name, and whether samples are added or the largest counts."""
 
-    Mode = _Mode
-    COUNTER = _Mode.COUNTER
-    MAXIMUM = _Mode.MAXIMUM
+    class Mode(enum.Enum):
+        """Says how samples become one."""
+
+        COUNTER = 0
+        MAXIMUM = 1
+
+    COUNTER = Mode.COUNTER
+    MAXIMUM = Mode.MAXIMUM
     __slots__ = ("_mode", "_name")
 
-    def __init__(self, name: str, mode: _Mode = _Mode.COUNTER) -> None:
+    def __init__(self, name: str, mode: Mode = Mode.COUNTER) -> None:
         self._name = str(name)
-        self._mode = _Mode(mode)
+        self._mode = self.Mode(mode)
 
     @property
     def name(self) -> str:
@@ -28,13 +28,13 @@ class StreamStatConfig:
         return self._name
 
     @property
-    def mode(self) -> _Mode:
+    def mode(self) -> Mode:
         """COUNTER or MAXIMUM."""
         return self._mode
 
     def combine(self, a: int, b: int) -> int:
         """Returns the sum of two samples, or the larger one."""
-        return a + b if self._mode is _Mode.COUNTER else max(a, b)
+        return a + b if self._mode is self.Mode.COUNTER else max(a, b)
 
     def __eq__(self, other: Any) -> bool:
         if not isinstance(other, StreamStatConfig):
@@ -55,7 +55,7 @@ CORE_STATS: Tuple[StreamStatConfig, ...] = (
     StreamStatConfig("incomplete_heaps_flushed"),
     StreamStatConfig("packets"),
     StreamStatConfig("batches"),
-    StreamStatConfig("max_batch", _Mode.MAXIMUM),
+    StreamStatConfig("max_batch", StreamStatConfig.MAXIMUM),
     StreamStatConfig("single_packet_heaps"),
     StreamStatConfig("search_dist"),
     StreamStatConfig("worker_blocked"),

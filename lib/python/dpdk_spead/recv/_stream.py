@@ -157,6 +157,9 @@ class _RingStream(_Stream):
     def __iter__(self) -> Iterator[Any]:
         return iter(self._native)
 
+    def __next__(self) -> Any:
+        return next(self._native)
+
     def __repr__(self) -> str:
         return f"<{type(self).__module__}.{type(self).__qualname__} {self._native.ended() and 'ended' or 'receiving'}>"
 

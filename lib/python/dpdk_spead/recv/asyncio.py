@@ -3,16 +3,16 @@
 
 import asyncio
 import collections
-from typing import Any, AsyncIterator, Deque
+from typing import Any, Deque
 
 from .._native import Stopped
-from ._stream import _RingStream
+from . import _stream
 from .chunk_rings import AsyncChunkRingbuffer as ChunkRingbuffer
 
 __all__ = ["ChunkRingbuffer", "Stream"]
 
 
-class Stream(_RingStream):
+class Stream(_stream.Stream):
     """Receives heaps for coroutines of one event loop. Several may wait at once, and are served in their order."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -54,12 +54,11 @@ class Stream(_RingStream):
             self._waiters.popleft()
         loop.remove_reader(self.fd)
 
-    async def __aiter__(self) -> AsyncIterator[Any]:
-        while True:
-            try:
-                heap = await self.get()
-            except Stopped:
-                return
-            yield heap
-            # Gives its memory back before the wait.
-            del heap
+    def __aiter__(self) -> "Stream":
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            return await self.get()
+        except Stopped:
+            raise StopAsyncIteration from None

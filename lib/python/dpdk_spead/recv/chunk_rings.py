@@ -4,7 +4,7 @@
 import asyncio
 import collections
 import weakref
-from typing import Any, AsyncIterator, Callable, Deque, Iterator, Tuple, Type
+from typing import Any, Callable, Deque, Tuple, Type
 
 from .._native import Chunk, ChunkRing, Empty, Full, Stopped
 
@@ -27,12 +27,14 @@ class ChunkRingbuffer(ChunkRing):
         """Puts a chunk in. Waits for room. Raises Stopped, and ValueError for a chunk without memory."""
         self._put(chunk)
 
-    def __iter__(self) -> Iterator[Chunk]:
-        while True:
-            try:
-                yield self._get()
-            except Stopped:
-                return
+    def __iter__(self) -> "ChunkRingbuffer":
+        return self
+
+    def __next__(self) -> Chunk:
+        try:
+            return self._get()
+        except Stopped:
+            raise StopIteration from None
 
 
 class Turns:
@@ -83,7 +85,7 @@ class Turns:
             future.set_result(None)
 
 
-class AsyncChunkRingbuffer(ChunkRing):
+class AsyncChunkRingbuffer(ChunkRingbuffer):
     """Does what ChunkRingbuffer does, for coroutines."""
 
     def __init__(self, maxsize: int) -> None:
@@ -91,22 +93,22 @@ class AsyncChunkRingbuffer(ChunkRing):
         self._getting = Turns(self.data_fd, Empty)
         self._putting = Turns(self.space_fd, Full)
 
-    async def get(self) -> Chunk:
+    async def get(self) -> Chunk:  # type: ignore[override]
         """Takes the oldest chunk. Waits for one. Raises Stopped at the end."""
         return await self._getting.until_done(self.get_nowait)
 
-    async def put(self, chunk: Chunk) -> None:
+    async def put(self, chunk: Chunk) -> None:  # type: ignore[override]
         """Puts a chunk in. Waits for room. Raises Stopped, and ValueError for a chunk without memory."""
         await self._putting.until_done(self.put_nowait, chunk)
 
-    async def __aiter__(self) -> AsyncIterator[Chunk]:
-        while True:
-            try:
-                chunk = await self.get()
-            except Stopped:
-                return
-            yield chunk
-            del chunk
+    def __aiter__(self) -> "AsyncChunkRingbuffer":
+        return self
+
+    async def __anext__(self) -> Chunk:
+        try:
+            return await self.get()
+        except Stopped:
+            raise StopAsyncIteration from None
 
 
 class ChunkRingPair:

@@ -28,7 +28,7 @@ class Heap(OutgoingItems):
 
     def add_item(self, item: Item) -> None:
         """Adds the value of an item; not its descriptor. Raises ValueError and TypeError for a wrong value."""
-        self._add(item.id, item.to_buffer(), item.allow_immediate)
+        self._add(item.id, item.to_buffer(), item.allow_immediate())
 
     def add_descriptor(self, descriptor: Descriptor) -> None:
         """Adds a descriptor. Raises ValueError when the flavour cannot say it."""

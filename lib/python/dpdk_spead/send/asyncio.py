@@ -60,7 +60,7 @@ class AsyncStream(_streams.BaseStream):
     def flush(self) -> None:
         """Waits until no heap is in flight, without the event loop."""
         self._stream.flush()
-        self._take()
+        self.process_callbacks()
 
     async def async_flush(self) -> None:
         """Waits until the heaps that were submitted before have been sent, or dropped."""
@@ -88,17 +88,18 @@ class AsyncStream(_streams.BaseStream):
             return
         self._unwatch()
         # The loop has a stream as long as heaps are in flight.
-        loop.add_reader(self._stream.fd, self._take)
+        loop.add_reader(self._stream.fd, self.process_callbacks)
         self._loop = loop
         # Some may have been sent before the descriptor was asked for.
-        loop.call_soon(self._take)
+        loop.call_soon(self.process_callbacks)
 
     def _unwatch(self) -> None:
         if self._loop is not None and not self._loop.is_closed():
             self._loop.remove_reader(self._stream.fd)
         self._loop = None
 
-    def _take(self) -> None:
+    def process_callbacks(self) -> None:
+        """Settles the futures of heaps that have been sent. Event loops call it when `fd` is readable."""
         for future, sent, failure in self._stream.take():
             self._ended += 1
             if failure is None:
@@ -114,7 +115,7 @@ class AsyncStream(_streams.BaseStream):
         """Ends the stream, as BaseStream.close(), and settles the futures."""
         self._unwatch()
         self._stream.close()
-        self._take()
+        self.process_callbacks()
 
 
 def _settle(future: "_asyncio.Future[Any]", result: Any, failure: Optional[BaseException]) -> None:

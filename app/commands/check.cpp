@@ -7,6 +7,7 @@
 #include "app/commands/common_options.hpp"
 #include "app/commands/table.hpp"
 #include "app/option_set.hpp"
+#include "app/run/shard_choice.hpp"
 #include "base/error.hpp"
 #include "config/config.hpp"
 
@@ -46,14 +47,20 @@ class CheckCommand final : public CommandWith<CheckOptions> {
         add_port_arguments(app, ports_, "As for --port of recv [$DPDK_SPEAD_INTERFACE]");
         OptionSet options(app);
         options.text("--config", config_, "FILE", "Check the needs of this configuration file");
+        add_shard_option(app, shard_);
         options.flag("--json", options_.json, "Print JSON on standard output");
     }
     void complete(Invocation& invocation, const DefaultPort& default_port) override {
         if (!config_.empty() && !ports_.empty())
             throw_usage("--config", "it excludes ports, and there are {}; give one or the other",
                         fmt::join(ports_, ", "));
+        if (config_.empty() && !shard_.empty())
+            throw_usage("--shard", "it deals the plan of a file; give --config FILE, too");
         options_.plan = config_.empty() ? plan_of_ports(ports_, default_port, invocation.remarks)
                                         : config::load_file(config_);
+        if (const auto choice =
+                config_.empty() ? std::nullopt : choose_shard(shard_, process_environment, host_name()))
+            options_.plan = plan_of_choice(options_.plan, *choice, config_, invocation.remarks);
         invocation.common.log_level = options_.plan.runtime.log_level;
     }
     int run(const Invocation& invocation) override { return check(options_, invocation.eal_args); }
@@ -61,6 +68,7 @@ class CheckCommand final : public CommandWith<CheckOptions> {
   private:
     std::vector<std::string> ports_;
     std::string config_;
+    std::string shard_;
 };
 
 }  // namespace

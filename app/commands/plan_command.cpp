@@ -15,6 +15,7 @@ void PlanCommand::declare(CLI::App& app, CommonOptions& common) {
 void PlanCommand::complete(Invocation& invocation, const DefaultPort& default_port) {
     options_.plan = make_plan(default_port);
     complete_run(options_, invocation.common);
+    invocation.remarks.insert(invocation.remarks.end(), options_.remarks.begin(), options_.remarks.end());
 }
 
 int PlanCommand::run(const Invocation& invocation) {

@@ -6,11 +6,12 @@
 namespace spead::app::commands {
 
 std::span<const CommandEntry> table() {
-    static const std::array entries{
-        recv(),       send(),           loopback(),     capture(),          replay(),
-        run(),        info(),           check(),        selftest(),         top(),
-        attach(),     bench_assemble(), bench_chunks(), bench_distribute(), bench_transmit(),
-        bench_link(), bench_latency()};
+    static const std::array entries{recv(),           send(),         loopback(),
+                                    capture(),        replay(),       run(),
+                                    plan(),           info(),         check(),
+                                    selftest(),       top(),          attach(),
+                                    bench_assemble(), bench_chunks(), bench_distribute(),
+                                    bench_transmit(), bench_link(),   bench_latency()};
     return entries;
 }
 

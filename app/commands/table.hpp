@@ -16,6 +16,7 @@ CommandEntry capture();
 CommandEntry replay();
 CommandEntry run();
 CommandEntry info();
+CommandEntry plan();
 CommandEntry check();
 CommandEntry selftest();
 CommandEntry top();

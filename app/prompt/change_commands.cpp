@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "config/config.hpp"
 #include "config/edit.hpp"
+#include "config/shards.hpp"
 
 /// Adds commands that change the running process.
 namespace spead::app {
@@ -121,7 +122,7 @@ void send_enable(Context& context, const Call& call, bool enabled) {
 
 void save_config(Context& context, const Call& call) {
     const std::string file = file_from(context.session.directory, call.value("FILE"));
-    save_file(file, config::to_toml(context.process.plan()), call.has("force"));
+    save_file(file, config::own_file(context.process.plan()), call.has("force"));
     context.session.print(fmt::format("saved: {}\n", file));
 }
 

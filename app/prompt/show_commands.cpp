@@ -12,6 +12,7 @@
 #include "observe/capture_report.hpp"
 #include "observe/key_words.hpp"
 #include "observe/report.hpp"
+#include "observe/report_details.hpp"
 #include "observe/table.hpp"
 #include "stats/since.hpp"
 
@@ -45,8 +46,8 @@ Picture picture_of(Context& context) {
 }
 
 std::string head(const Context& context, const Picture& picture) {
-    return fmt::format("{} {}{}\n", context.session.cleared ? "since `clear stats`," : "after",
-                       human_duration(picture.now.duration_s),
+    return fmt::format("{} {}{}{}\n", context.session.cleared ? "since `clear stats`," : "after",
+                       human_duration(picture.now.duration_s), observe::shard_clause(picture.now.shard),
                        picture.age_s > 0 ? fmt::format("; the program is busy, and this is {} old",
                                                        human_duration(picture.age_s))
                                          : "");

@@ -32,6 +32,8 @@ std::string started_text(const runtime::Plan& plan) {
         if (parts.size() < 4)
             parts.push_back(
                 fmt::format("{} sends to {} on {}", s.name, fmt::join(s.endpoint_texts, " "), s.port));
+    if (parts.empty())
+        return "nothing is received or sent; Ctrl-C ends";
     const std::size_t more = plan.receives.size() + plan.sends.size() - parts.size();
     return fmt::format("{}{}; Ctrl-C ends", fmt::join(parts, "; "),
                        more == 0 ? "" : fmt::format("; {} more", more));

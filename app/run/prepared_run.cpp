@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 
 #include "base/error.hpp"
-#include "config/config.hpp"
+#include "config/shards.hpp"
 #include "runtime/descriptors.hpp"
 #include "runtime/lossless.hpp"
 
@@ -65,7 +65,7 @@ PreparedRun::PreparedRun(const RunOptions& options, const std::vector<std::strin
 }
 
 std::string describe_run(const PreparedRun& prepared, const runtime::Plan& typed) {
-    return fmt::format("{}\n{}", config::to_toml(typed),
+    return fmt::format("{}\n{}", config::own_file(typed),
                        as_comments(runtime::describe(prepared.run.layout(), typed)));
 }
 

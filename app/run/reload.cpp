@@ -11,6 +11,9 @@ void reload(const RunOptions& options, runtime::Engine& engine) {
     const std::string& path = options.config_path;
     try {
         runtime::Plan wanted = config::load_file(path);
+        std::vector<std::string> remarks;
+        if (options.shard)
+            wanted = plan_of_choice(wanted, *options.shard, path, remarks);
         wanted.runtime.live = engine.plan().runtime.live;
         options.given.apply_to(wanted.runtime);
         const std::string level = wanted.runtime.log_level;
@@ -23,6 +26,8 @@ void reload(const RunOptions& options, runtime::Engine& engine) {
             set_log_level(level);
         log_notice(LogType::app, "SIGHUP: {} was read again and carried out: {} streams, {} senders", path,
                    wanted.receives.size(), wanted.sends.size());
+        for (const std::string& remark : remarks)
+            log_notice(LogType::app, "SIGHUP: {}", remark);
     } catch (const std::exception& e) {
         log_error(LogType::app, "SIGHUP: nothing was changed: {}", e.what());
     }

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/invocation.hpp"
+#include "app/run/shard_choice.hpp"
 #include "runtime/plan.hpp"
 
 namespace CLI {
@@ -29,11 +32,13 @@ struct RuntimeOptions {
 /// Holds the plan and options of recv, send, loopback, capture and run.
 struct RunOptions {
     runtime::Plan plan;
-    RuntimeOptions given;      ///< in the plan already, and in each later one
-    bool interactive = false;  ///< a prompt at the terminal
-    std::string cmdline_file;  ///< commands for the start; empty: none
-    std::string config_path;   ///< source of the plan, to be read again; empty: from options
-    bool loopback = false;     ///< all sent packets come back, and the run is judged by that
+    RuntimeOptions given;                ///< in the plan already, and in each later one
+    bool interactive = false;            ///< a prompt at the terminal
+    std::string cmdline_file;            ///< commands for the start; empty: none
+    std::string config_path;             ///< source of the plan, to be read again; empty: from options
+    std::optional<ShardChoice> shard{};  ///< of the file's plan, also when it is read again; none: all of it
+    std::vector<std::string> remarks{};  ///< for the user, about the plan
+    bool loopback = false;               ///< all sent packets come back, and the run is judged by that
 
     /// Returns whether users change keys of a file rather than options.
     bool by_configuration() const noexcept { return !config_path.empty(); }

@@ -43,7 +43,9 @@ void check_run(const RunOptions& options, const CommonOptions& common) {
 
 int run_plan(const RunOptions& options, const Invocation& invocation) {
     const CommonOptions& common = invocation.common;
-    const FileUse configuration = claim_input(options.config_path, FileUse::Way::read_anew, "--config");
+    // A shard that saved its own plan there would take their endpoints from the others.
+    const FileUse configuration = claim_input(
+        options.config_path, options.shard ? FileUse::Way::read : FileUse::Way::read_anew, "--config");
     const FileUse commands = claim_input(options.cmdline_file, FileUse::Way::read, "--cmdline-file");
     const FileUse report = observe::claim_report(common.json_path, "--json");
     PreparedRun prepared(options, invocation.eal_args);

@@ -15,6 +15,10 @@ namespace spead::config {
 /// Holds the version of the file format that is read and written.
 inline constexpr std::int64_t kVersion = 1;
 
+/// Returns the text of a configuration file. Throws Error when it cannot be read, UsageError when it is too
+/// large to be one.
+std::string read_file(const std::string& path);
+
 /// Reads and validates a file. Throws Error when the file cannot be read. Throws UsageError whose where() is
 /// "file:line:column" of the offending key or value, and whose text gives the fault and the fix.
 runtime::Plan load_file(const std::string& path);

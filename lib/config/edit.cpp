@@ -33,13 +33,15 @@ toml::table tree_of(const Plan& plan) {
     return toml::parse(to_toml(plan));
 }
 
-/// Reads the tree as if it were a file. Its lines belong to no file, so errors lose their place and keep
-/// their words.
-Plan plan_of(const toml::table& tree) {
+/// Reads the tree as if it were a file, and keeps what a file does not say of `before`. Its lines belong to
+/// no file, so errors lose their place and keep their words.
+Plan plan_of(const toml::table& tree, const Plan& before) {
     std::ostringstream text;
     text << toml::toml_formatter(tree, toml::format_flags::none);
     try {
-        return parse_text(text.str(), "");
+        Plan plan = parse_text(text.str(), "");
+        plan.shard = before.shard;
+        return plan;
     } catch (const UsageError& error) {
         const std::string_view what = error.what();
         const std::size_t place = error.where().empty() ? 0 : error.where().size() + 2;
@@ -228,14 +230,14 @@ Plan add(const Plan& plan, const Noun& part, const std::string& name, const std:
                       {"endpoints", list_value(*find_key(part.table, "endpoints"), endpoints)}};
     apply(entry, part, settings);
     list.push_back(std::move(entry));
-    return plan_of(tree);
+    return plan_of(tree, plan);
 }
 
 Plan set(const Plan& plan, const Noun& part, const std::string& name, const std::vector<Setting>& settings) {
     toml::table tree = tree_of(plan);
     toml::array& list = list_of_parts(tree, part);
     apply(*list[index_of(list, part, name)].as_table(), part, settings);
-    return plan_of(tree);
+    return plan_of(tree, plan);
 }
 
 Plan remove(const Plan& plan, const Noun& part, const std::string& name) {
@@ -244,7 +246,7 @@ Plan remove(const Plan& plan, const Noun& part, const std::string& name) {
     list.erase(list.begin() + static_cast<std::ptrdiff_t>(index_of(list, part, name)));
     if (list.empty())
         tree.erase(part.table);
-    return plan_of(tree);
+    return plan_of(tree, plan);
 }
 
 const runtime::ReceivePlan& stream_of(const Plan& plan, const std::string& name) {

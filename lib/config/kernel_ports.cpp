@@ -77,6 +77,7 @@ void add_kernel_ports(Plan& plan) {
             fresh.name = name;
             fresh.device = device;
             fresh.vlan = port.vlan;
+            fresh.link_rate = port.link_rate;
         } else if (other->device != device) {
             throw_usage(fmt::format("port {}", name),
                         "a stream on port `{}` has backend = \"kernel\", so a port of this name is made for "

@@ -50,6 +50,11 @@ inline constexpr std::array kOffloads{Word{runtime::Offload::software, "software
 inline constexpr std::array kZeroCopy{Word{runtime::ZeroCopySetting::automatic, "auto"},
                                       Word{runtime::ZeroCopySetting::always, "always"},
                                       Word{runtime::ZeroCopySetting::never, "never"}};
+inline constexpr std::array kShardScopes{Word{runtime::ShardScope::endpoints, "endpoints"},
+                                         Word{runtime::ShardScope::stream, "stream"},
+                                         Word{runtime::ShardScope::all, "all"}};
+inline constexpr std::array kShardDeals{Word{runtime::ShardDeal::contiguous, "contiguous"},
+                                        Word{runtime::ShardDeal::round_robin, "round_robin"}};
 
 inline constexpr std::array kKeptCapabilities{Word{runtime::KeptCapabilities::needed, "needed"},
                                               Word{runtime::KeptCapabilities::all, "all"}};
@@ -83,6 +88,10 @@ template <>
 inline constexpr auto kWords<runtime::Offload> = kOffloads;
 template <>
 inline constexpr auto kWords<runtime::ZeroCopySetting> = kZeroCopy;
+template <>
+inline constexpr auto kWords<runtime::ShardScope> = kShardScopes;
+template <>
+inline constexpr auto kWords<runtime::ShardDeal> = kShardDeals;
 template <>
 inline constexpr auto kWords<runtime::KeptCapabilities> = kKeptCapabilities;
 template <>

@@ -115,7 +115,7 @@ runtime::Plan parse_text(std::string_view text, std::string_view name) {
     return plan;
 }
 
-runtime::Plan load_file(const std::string& path) {
+std::string read_file(const std::string& path) {
     const auto fail = [&](std::string_view what) {
         throw_error(path, "cannot {} the configuration: {}; give a readable file, such as those in config/",
                     what, std::strerror(errno));
@@ -134,7 +134,11 @@ runtime::Plan load_file(const std::string& path) {
     }
     if (std::ferror(file.get()) != 0)
         fail("read");
-    return parse_text(text, path);
+    return text;
+}
+
+runtime::Plan load_file(const std::string& path) {
+    return parse_text(read_file(path), path);
 }
 
 }  // namespace spead::config

@@ -16,6 +16,7 @@
 #include "config/limits.hpp"
 #include "config/names.hpp"
 #include "config/pattern_rules.hpp"
+#include "config/shards.hpp"
 #include "runtime/chunk_sink.hpp"
 
 namespace spead::config {
@@ -222,6 +223,7 @@ class Rules {
                  "`directory` is for a file sink, and this one is `{}`; set `kind` to `file` or leave "
                  "`directory` out",
                  name_in(kSinkKinds, r.sink.kind));
+        assignments(r, [&](std::size_t entry) { return place(fmt::format("{}.assign[{}]", path, entry)); });
         if (r.chunk)
             chunk(path, r, *r.chunk);
         if (r.capture)

@@ -14,6 +14,7 @@
 #include "observe/metric_families.hpp"
 #include "observe/process_families.hpp"
 #include "observe/readiness.hpp"
+#include "observe/shard_families.hpp"
 
 namespace spead::observe {
 
@@ -55,9 +56,9 @@ class Pages {
         if (path == "/metrics")
             return numbers();
         if (path == "/healthz")
-            return {.body = std::make_shared<const std::string>("ok\n")};
+            return judgement(why_not_alive(latest_->look()));
         if (path == "/readyz")
-            return readiness();
+            return judgement(why_not_ready(latest_->look()));
         return {.status = 404, .body = nullptr};
     }
 
@@ -67,17 +68,23 @@ class Pages {
         const auto now = HttpServer::Clock::now();
         if (page_ == nullptr || now - made_ >= kSamePage) {
             std::vector<prometheus::MetricFamily> families = process_families(identity_, process_usage());
-            std::vector<prometheus::MetricFamily> of_run = metric_families(latest_->look(), rising_);
-            families.insert(families.end(), std::make_move_iterator(of_run.begin()),
-                            std::make_move_iterator(of_run.end()));
+            const stats::LatestSnapshot::View view = latest_->look();
+            add(families, metric_families(view, rising_));
+            if (view)
+                add(families, shard_families(identity_.name, *view.latest.snapshot));
             label_process(families, identity_.name);
             page_ = std::make_shared<const std::string>(prometheus::TextSerializer().Serialize(families));
             made_ = now;
         }
         return {.type = kType, .body = page_};
     }
-    HttpServer::Page readiness() const {
-        std::string why = why_not_ready(latest_->look());
+    static void add(std::vector<prometheus::MetricFamily>& families,
+                    std::vector<prometheus::MetricFamily> more) {
+        families.insert(families.end(), std::make_move_iterator(more.begin()),
+                        std::make_move_iterator(more.end()));
+    }
+    /// Returns a page that is good where there is no reason against it.
+    static HttpServer::Page judgement(std::string why) {
         const int status = why.empty() ? 200 : 503;
         return {.status = status,
                 .body = std::make_shared<const std::string>(why.empty() ? "ok\n" : std::move(why))};

@@ -14,7 +14,7 @@ namespace spead::observe {
 /// the names.
 ///
 ///  - GET /metrics: all numbers, for Prometheus;
-///  - GET /healthz: status 200 while the process answers;
+///  - GET /healthz: status 200, or 503 and why_not_alive();
 ///  - GET /readyz: status 200, or 503 and why_not_ready().
 ///
 /// One thread makes and destroys it. A build without prometheus-cpp refuses to make one.

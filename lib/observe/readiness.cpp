@@ -5,14 +5,33 @@
 
 namespace spead::observe {
 
+namespace {
+
+std::string held_up(std::chrono::duration<double> age) {
+    return fmt::format("the numbers are {:.0f} s old: the control thread is held up\n", age.count());
+}
+
+}  // namespace
+
+std::string why_not_alive(const stats::LatestSnapshot::View& view) {
+    std::string why;
+    if (!view)
+        return why;
+    if (view.age > kOldestLife)
+        why += held_up(view.age);
+    for (const stats::LcoreSnapshot& lcore : view.latest.snapshot->lcores)
+        if (lcore.silent_s > kLongestSilence)
+            why += lcore.silence() + "\n";
+    return why;
+}
+
 std::string why_not_ready(const stats::LatestSnapshot::View& view) {
     if (!view)
         return "the run has not begun\n";
     std::string why;
     const stats::Snapshot& now = *view.latest.snapshot;
     if (view.age > kOldestReadiness)
-        why += fmt::format("the numbers are {:.0f} s old: the control thread is held up\n",
-                           std::chrono::duration<double>(view.age).count());
+        why += held_up(view.age);
     for (const stats::PortSnapshot& port : now.ports)
         if (port.state != "running")
             why += fmt::format("port {} is {}\n", port.name, port.state);
@@ -24,6 +43,9 @@ std::string why_not_ready(const stats::LatestSnapshot::View& view) {
             why += fmt::format("stream {} waits for port {}\n", stream.name, stream.port);
         else if (stream.state != "received")
             why += fmt::format("stream {} is {}\n", stream.name, stream.state);
+    for (const stats::StreamSnapshot& stream : now.streams)
+        if (!stream.sink_failure.empty())
+            why += fmt::format("the sink of stream {} has failed: {}\n", stream.name, stream.sink_failure);
     return why;
 }
 

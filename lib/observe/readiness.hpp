@@ -11,8 +11,18 @@ namespace spead::observe {
 /// Limits the age of a snapshot; an older one does not describe the present.
 inline constexpr std::chrono::seconds kOldestReadiness{10};
 
+/// Limits the time for which an lcore of a live process may not answer, in seconds.
+inline constexpr double kLongestSilence = 2;
+/// Limits the age of the numbers of a live process. It is longer than what an orderly end may take.
+inline constexpr std::chrono::seconds kOldestLife{120};
+
+/// Returns why the process should be started again, one sentence a line. Empty: every lcore has answered
+/// within kLongestSilence, or the run has not begun. Pure.
+std::string why_not_alive(const stats::LatestSnapshot::View& view);
+
 /// Returns why the process does not do all of its work, one sentence a line. Empty: its ports run, its lcores
-/// answer and its streams are received. It does not judge the packets from the network. Pure.
+/// answer, its streams are received and their sinks take heaps. Groups are joined before a stream is received
+/// at all. It does not judge the packets from the network. Pure.
 std::string why_not_ready(const stats::LatestSnapshot::View& view);
 
 }  // namespace spead::observe

@@ -415,6 +415,7 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
     document["duration_s"] = snapshot.duration_s;
     document["cleared_s"] = snapshot.cleared_s;
     document["capabilities"] = snapshot.capabilities;
+    document["shard"] = shard_json(snapshot.shard);
     for (const char* part : {"streams", "sends", "ports", "lcores"})
         document[part] = Json::array();
     for (const StreamSnapshot& s : snapshot.streams)
@@ -465,7 +466,7 @@ std::string report_table(const Snapshot& snapshot) {
     std::string text = fmt::format("after {}", human_duration(snapshot.duration_s));
     if (snapshot.cleared_s > 0)
         text += fmt::format(", since the counters were cleared at {}", human_duration(snapshot.cleared_s));
-    text += "\n\n";
+    text += shard_clause(snapshot.shard) + "\n\n";
     if (const auto [packets, heaps] = streams_tables(snapshot, rates); !packets.empty())
         text += packets + "\n" + heaps + "\n";
     text += sends_table(snapshot, rates);

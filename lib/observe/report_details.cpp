@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "observe/report_details.hpp"
 
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "base/endpoint.hpp"
@@ -140,6 +141,19 @@ void add_lcore_details(Json& lcore, const stats::LcoreSnapshot& l, double ticks_
     lcore["idle_s"] = seconds(l.counters.idle_cycles);
     lcore["longest_loop_s"] = seconds(l.counters.longest_loop);
     lcore["sleeps"] = l.counters.sleeps;
+}
+
+Json shard_json(const stats::ShardSnapshot& shard) {
+    return {{"index", shard.index},
+            {"count", shard.count},
+            {"endpoints", {{"all", shard.endpoints_all}, {"mine", shard.endpoints_mine}}}};
+}
+
+std::string shard_clause(const stats::ShardSnapshot& shard) {
+    if (shard.count <= 1)
+        return {};
+    return fmt::format("; shard {}/{}: {} of {} endpoints of the plan", shard.index, shard.count,
+                       shard.endpoints_mine, shard.endpoints_all);
 }
 
 }  // namespace spead::observe

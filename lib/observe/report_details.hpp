@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <string>
+
 #include <nlohmann/json_fwd.hpp>
 
 #include "stats/snapshot.hpp"
@@ -23,6 +25,10 @@ std::string sentence_of(const stats::Finding& finding, const stats::Snapshot& sn
 /// Returns the losses and their causes: [{"cause", "stage", "where", "count", "unit", "what", "fix",
 /// "sentence"}...].
 nlohmann::ordered_json findings_json(const stats::Snapshot& snapshot);
+/// Returns {"index", "count", "endpoints": {"all", "mine"}}.
+nlohmann::ordered_json shard_json(const stats::ShardSnapshot& shard);
+/// Returns "; shard 0/3: 4 of 12 endpoints of the plan", or an empty text where a plan is whole.
+std::string shard_clause(const stats::ShardSnapshot& shard);
 /// Adds members to an lcore's object: bursts, use of its time.
 void add_lcore_details(nlohmann::ordered_json& lcore, const stats::LcoreSnapshot& l, double ticks_per_second);
 

@@ -107,6 +107,9 @@ Change::Kind kind_of(const ReceivePlan& now, const ReceivePlan& wanted) {
     same.expected_rate = wanted.expected_rate;
     same.silent_after = wanted.silent_after;
     same.loss_threshold = wanted.loss_threshold;
+    same.shard = wanted.shard;
+    same.deal = wanted.deal;
+    same.assign = wanted.assign;
     if (!now.enabled && !wanted.enabled)
         return Change::Kind::none;
     if (same == wanted)

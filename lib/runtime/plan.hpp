@@ -97,6 +97,7 @@ struct PortPlan {
     std::optional<std::uint16_t> vlan{};
     Offload timestamps = Offload::software;  ///< source of arrival times; software: heaps have none
     bool udp_checksum = false;               ///< check UDP checksums in software where the port does not
+    double link_rate = 0;                    ///< bytes per second; 0: unknown. For the command `plan`
     bool operator==(const PortPlan&) const = default;
 };
 
@@ -105,6 +106,20 @@ struct SinkPlan {
     std::string directory{};  ///< file sink only
     OnSinkError on_error = OnSinkError::stop;
     bool operator==(const SinkPlan&) const = default;
+};
+
+/// Says which shards of a plan receive a stream: each has its share of the endpoints, one has them all, or
+/// every one has them all. lib/config/shards.hpp deals.
+enum class ShardScope : std::uint8_t { endpoints, stream, all };
+/// Says how endpoints are dealt to shards: in blocks of neighbours, or in turn.
+enum class ShardDeal : std::uint8_t { contiguous, round_robin };
+
+/// Names the shard that a plan is of the plan in the file. Has no keys: config::deal makes it.
+struct ShardOf {
+    std::uint32_t index = 0;
+    std::uint32_t count = 0;      ///< 0: the plan is whole
+    std::uint64_t endpoints = 0;  ///< of the whole plan, those that one shard each has
+    bool operator==(const ShardOf&) const = default;
 };
 
 /// Says which memory chunks lie in. `host`: huge pages if enough are free, else ordinary pages; `huge`: huge
@@ -172,6 +187,9 @@ struct ReceivePlan {
     double silent_after = 0;    ///< seconds without a packet until it counts as silent; 0: never
     double loss_threshold = 0;  ///< fraction of a second's heaps that may be lost; 0: any number
     double expected_rate = 0;   ///< expected payload bytes per second; 0: not watched
+    ShardScope shard = ShardScope::endpoints;
+    ShardDeal deal = ShardDeal::contiguous;
+    std::vector<std::string> assign{};  ///< "ENDPOINT=SHARD": these endpoints belong to these shards
     // [receive.heaps]
     std::uint32_t max_live = 4;       ///< live heaps per substream
     std::uint32_t queue_depth = 256;  ///< hand-over queue, heaps
@@ -250,6 +268,7 @@ struct Plan {
     std::vector<ReceivePlan> receives;
     std::vector<SendPlan> sends;
     EndPlan end;
+    ShardOf shard{};
     bool operator==(const Plan&) const = default;
 };
 

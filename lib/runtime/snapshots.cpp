@@ -62,6 +62,23 @@ void add_missing(stats::StreamSnapshot& to) {
     to.missing_packets += to.chunks.missing_packets;
 }
 
+/// Counts the endpoints that one shard each has. Of a whole plan, these are all.
+stats::ShardSnapshot shard_of(const Plan& plan) {
+    stats::ShardSnapshot shard;
+    const bool whole = plan.shard.count == 0;
+    for (const ReceivePlan& r : plan.receives)
+        if (whole || r.shard != ShardScope::all)
+            shard.endpoints_mine += r.endpoints.size();
+        else
+            shard.shared.push_back(r.name);
+    shard.endpoints_all = whole ? shard.endpoints_mine : plan.shard.endpoints;
+    if (!whole) {
+        shard.index = plan.shard.index;
+        shard.count = plan.shard.count;
+    }
+    return shard;
+}
+
 void add_buffers(stats::PortSnapshot& s, const port::Port& p, const stats::PeakRecord& taken) {
     const std::uint32_t size = p.rx_sizes().mbufs;
     const auto free = [size](std::uint64_t most) { return size - static_cast<std::uint32_t>(most); };
@@ -78,6 +95,7 @@ stats::Snapshot Snapshots::take(LcoreLook::Depth depth) {
     snap.capabilities = permitted_privileges().names();
     snap.by_configuration = by_configuration_;
     snap.duration_s = of_.clock.seconds();
+    snap.shard = shard_of(of_.plan);
     add_streams(snap);
     for (std::size_t i = 0; i < of_.ports.size(); i++)
         snap.ports.push_back(of_.ports[i].snapshot());

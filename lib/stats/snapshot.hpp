@@ -340,12 +340,22 @@ struct LcoreSnapshot {
     std::string silence() const;
 };
 
+/// Says which shard of its plan a run is. A whole plan is shard 0 of 1.
+struct ShardSnapshot {
+    std::uint32_t index = 0;
+    std::uint32_t count = 1;
+    std::uint64_t endpoints_all = 0;    ///< of the plan, those that one shard each has
+    std::uint64_t endpoints_mine = 0;   ///< of this process at present, likewise
+    std::vector<std::string> shared{};  ///< names of streams here that every shard has; of a whole plan, none
+};
+
 struct Snapshot {
     double duration_s = 0;                    ///< since the start, or since the counters were cleared
     double cleared_s = 0;                     ///< when they were, since the start; 0: never
     double ticks_per_second = 0;              ///< of the lcores' clock
     bool detailed = false;                    ///< made for display, with all details
     std::vector<std::string> capabilities{};  ///< "CAP_NET_RAW": the capabilities of the process
+    ShardSnapshot shard{};
     std::vector<LcoreSnapshot> lcores;
     std::vector<StreamSnapshot> streams;
     StreamSnapshot removed;  ///< streams that were removed during the run, all together

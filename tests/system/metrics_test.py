@@ -50,8 +50,13 @@ def expected(report):
     def put(name, value, **labels):
         out[name, tuple(sorted(labels.items()))] = value
 
+    shard = report["shard"]
+    put("spead_shard_info", 1, plan="dpdk-spead", shard=str(shard["index"]), shards=str(shard["count"]))
+    for scope, endpoints in shard["endpoints"].items():
+        put("spead_plan_endpoints", endpoints, scope=scope)
     for stream in report["streams"]:
         label = {"stream": stream["name"]}
+        put("spead_stream_shared", 0, **label)
         packets, heaps, info = stream["packets"], stream["heaps"], stream["info"]
         put("spead_stream_received_packets_total", packets["received"], **label)
         for outcome in packets.keys() - {"received"}:

@@ -14,6 +14,15 @@ from pathlib import Path
 import harness
 
 
+def second_shard(host):
+    """The metrics of a process that is shard 1 of 2, on this host."""
+    series = {'spead_shard_info{plan="x",shard="1",shards="2"': "1+0x40", 'spead_plan_endpoints{scope="all"': "5+0x40",
+              'spead_plan_endpoints{scope="mine"': "2+0x40", 'spead_stream_shared{stream="all"': "1+0x40",
+              'spead_stream_endpoint_packets_total{stream="s0",endpoint="b"': "0+1x40",
+              'spead_stream_endpoint_packets_total{stream="all",endpoint="c"': "0+1x40"}
+    return {f'{name},instance="{host}"}}': values for name, values in series.items()}
+
+
 class Rules(unittest.TestCase):
     """The alert rules under promtool: each fires for its own case alone, and none when all is well."""
 
@@ -33,7 +42,14 @@ class Rules(unittest.TestCase):
         'spead_stream_sink_failed{stream="s0"}': STILL, 'spead_send_healthy{send="d0"}': WELL,
         'spead_send_timed_out_heaps_total{send="d0"}': STILL,
         'spead_capture_dropped_full_packets_total{stream="s0"}': STILL,
-        'spead_capture_unwritten_packets_total{stream="s0"}': STILL}
+        'spead_capture_unwritten_packets_total{stream="s0"}': STILL,
+        # Two shards of a plan, one of them twice, and a stream that both have.
+        'spead_shard_info{plan="x",shard="0",shards="2"}': WELL,
+        'spead_plan_endpoints{scope="all"}': "5+0x40", 'spead_plan_endpoints{scope="mine"}': "3+0x40",
+        'spead_stream_endpoint_packets_total{stream="s0",endpoint="a"}': RISES,
+        'spead_stream_endpoint_packets_total{stream="all",endpoint="c"}': RISES,
+        'spead_stream_shared{stream="all"}': WELL, 'spead_stream_shared{stream="s0"}': STILL,
+        **second_shard("i:9100"), **second_shard("j:9100")}
     WRONG = {
         "SpeadProcessAbsent": {'up{}': STILL},
         "SpeadNumbersOld": {'spead_snapshot_age_seconds{}': "0+15x40"},
@@ -52,7 +68,9 @@ class Rules(unittest.TestCase):
         "SpeadSenderStuck": {'spead_send_healthy{send="d0"}': STILL},
         "SpeadSenderLosesHeaps": {'spead_send_timed_out_heaps_total{send="d0"}': RISES},
         "SpeadCaptureLosesPackets": {'spead_capture_unwritten_packets_total{stream="s0"}': RISES},
-        "SpeadDescriptorsScarce": {'process_open_fds{}': "91+0x40"}}
+        "SpeadDescriptorsScarce": {'process_open_fds{}': "91+0x40"},
+        "SpeadPlanIncomplete": {'spead_plan_endpoints{scope="mine"}': "2+0x40"},
+        "SpeadEndpointTwice": {'spead_stream_endpoint_packets_total{stream="s0",endpoint="a",instance="i:9100"}': RISES}}
 
     def test_each_alert_fires_for_what_it_is_for_alone(self):
         self.assertEqual(set(re.findall(r"- alert: (\w+)", self.FILE.read_text(encoding="utf-8"))), self.WRONG.keys())
@@ -63,8 +81,9 @@ class Rules(unittest.TestCase):
         self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
 
         def case(alert, changes):
-            place = 'instance="h:9100",job="dpdk-spead",process="x"'
-            series = [{"series": re.sub(r"\{(?=.)", "{" + place + ",", name).replace(",}", "}"), "values": values}
+            place = 'job="dpdk-spead",process="x"'
+            series = [{"series": re.sub(r"\{(?=.)", "{" + place + ('' if "instance=" in name else ',instance="h:9100"') + ",",
+                                        name).replace(",}", "}"), "values": values}
                       for name, values in {**self.ALL_WELL, **changes}.items()]
             firing = [] if alert is None else [{"labels": f'{{alertname="{alert}"}}', "value": 1}]
             return {"name": str(alert), "interval": "15s", "input_series": series, "promql_expr_test": [

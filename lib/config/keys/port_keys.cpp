@@ -63,6 +63,13 @@ constexpr std::array kPortKeys{
         .option = "--udp-checksum",
         .help = "Checks UDP checksums of received packets, in software where the port does not",
     },
+    Key{
+        .name = "link_rate",
+        .field = rate<&PortPlan::link_rate>,
+        .range = kRate,
+        .terse = true,
+        .help = "Says the rate of the port's link to the command plan; 0 = unknown",
+    },
 };
 
 }  // namespace

@@ -185,6 +185,27 @@ constexpr std::array kReceiveKeys{
         .option = "--expected-rate",
         .help = "Reports less than 90 % of this payload per second; 0 = never",
     },
+    Key{
+        .name = "shard",
+        .field = choice<&ReceivePlan::shard>,
+        .change = Change::immediate,
+        .terse = true,
+        .help = "Deals its endpoints or the whole stream; all = every shard has it",
+    },
+    Key{
+        .name = "deal",
+        .field = choice<&ReceivePlan::deal>,
+        .change = Change::immediate,
+        .terse = true,
+        .help = "Deals endpoints to shards in blocks of neighbours, or in turn",
+    },
+    Key{
+        .name = "assign",
+        .field = texts<&ReceivePlan::assign>,
+        .change = Change::immediate,
+        .example = "[\"239.1.2.3+3:7148=0\"]",
+        .help = "Lists endpoints that belong to certain shards, as ENDPOINT=SHARD",
+    },
 };
 
 constexpr std::array kHeapKeys{

@@ -104,14 +104,15 @@ TEST(CommandLine, VersionNamesTheProgramAndDpdk) {
 }
 
 TEST(CommandLine, NoCommandOrAnotherIsAnsweredWithTheCommands) {
-    expect_refused("",
-                   {"the command is missing",
-                    "recv, send, loopback, capture, replay, run, info, check, selftest, top, attach or bench",
-                    "--help"});
+    expect_refused(
+        "", {"the command is missing",
+             "recv, send, loopback, capture, replay, run, plan, info, check, selftest, top, attach or bench",
+             "--help"});
     expect_refused("-l 0 --", {"the command is missing"});
     expect_refused(
-        "rcv", {"`rcv` is not a command", "did you mean `recv`",
-                "recv, send, loopback, capture, replay, run, info, check, selftest, top, attach or bench"});
+        "rcv",
+        {"`rcv` is not a command", "did you mean `recv`",
+         "recv, send, loopback, capture, replay, run, plan, info, check, selftest, top, attach or bench"});
     expect_refused("frobnicate", {"`frobnicate` is not a command; give recv"});
     expect_refused("--quiet recv", {"--quiet", "command comes first"});
     expect_refused("bench", {"bench assemble, chunks, distribute, transmit, link or latency"});

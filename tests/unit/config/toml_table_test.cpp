@@ -69,8 +69,9 @@ TEST(UnknownKey, AKeyOfAnotherTableIsSaidToBelongThere) {
 }
 
 TEST(UnknownKey, WithoutAnyNeighbourTheKeysAreListed) {
-    expect_error(kPort + "colour = 3\n",
-                 {"`colour`", "the keys are name, device, mtu, address, vlan, timestamps or udp_checksum"});
+    expect_error(
+        kPort + "colour = 3\n",
+        {"`colour`", "the keys are name, device, mtu, address, vlan, timestamps, udp_checksum or link_rate"});
 }
 
 TEST(UnknownKey, TheFirstInTheFileIsReported) {

@@ -15,6 +15,7 @@ stats::Snapshot all_well() {
     snapshot.lcores[0].silent_s = 0;
     snapshot.lcores[0].activity = "it is stopped";
     snapshot.streams[0].port = "p0";
+    snapshot.streams[0].sink_failure.clear();
     return snapshot;
 }
 
@@ -32,10 +33,9 @@ TEST(Readiness, NothingIsReadyBeforeTheRun) {
 TEST(Readiness, WhatDoesItsWorkIsReady) {
     EXPECT_EQ(why_after(all_well()), "");
     stats::Snapshot snapshot = all_well();
-    // The packets that come, and the heaps that are kept, are other questions.
+    // The packets that come are another question.
     snapshot.streams[0].health = "silent";
     snapshot.sends[0].health = "stuck";
-    snapshot.streams[0].sink_failure = "no space";
     EXPECT_EQ(why_after(snapshot), "");
     snapshot.streams.clear();
     EXPECT_EQ(why_after(snapshot), "") << "it only sends";
@@ -48,12 +48,36 @@ TEST(Readiness, EachReasonHasALine) {
     snapshot.streams.push_back(snapshot.streams[0]);
     snapshot.streams[1].name = "s1";
     snapshot.streams[1].state = "stopped";
+    snapshot.streams[1].sink_failure = "no space";
     snapshot.lcores[0].silent_s = 2.5;
     EXPECT_EQ(why_after(snapshot),
               "port p0 is detached\n"
               "lcore 1 on CPU 5 has not answered for 2.5 s: it is stopped\n"
               "stream s0 waits for port p0\n"
-              "stream s1 is stopped\n");
+              "stream s1 is stopped\n"
+              "the sink of stream s1 has failed: no space\n");
+}
+
+TEST(Health, AProcessIsAliveWhileItsLcoresAnswerWithinTwoSeconds) {
+    const auto why = [](stats::Snapshot snapshot, stats::LatestSnapshot::Clock::duration age = 100ms) {
+        stats::LatestSnapshot latest;
+        const stats::LatestSnapshot::Clock::time_point time{1h};
+        latest.publish(std::move(snapshot), time);
+        return why_not_alive(latest.look(time + age));
+    };
+    EXPECT_EQ(why_not_alive(stats::LatestSnapshot().look()), "") << "it is starting";
+    stats::Snapshot snapshot = all_well();
+    EXPECT_EQ(why(snapshot), "");
+    EXPECT_EQ(why(snapshot, kOldestLife), "") << "it may be ending";
+    EXPECT_EQ(why(snapshot, 121s), "the numbers are 121 s old: the control thread is held up\n");
+    snapshot.streams[0].state = "stopped";
+    snapshot.ports[0].state = "detached";
+    snapshot.streams[0].sink_failure = "no space";
+    EXPECT_EQ(why(snapshot), "") << "a restart helps none of these";
+    snapshot.lcores[0].silent_s = 2;
+    EXPECT_EQ(why(snapshot), "");
+    snapshot.lcores[0].silent_s = 2.5;
+    EXPECT_EQ(why(snapshot), "lcore 1 on CPU 5 has not answered for 2.5 s: it is stopped\n");
 }
 
 TEST(Readiness, OldNumbersTellNothing) {

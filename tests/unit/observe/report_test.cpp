@@ -22,7 +22,7 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
     document.erase("findings");  // the rest of this test's numbers are no run's
     EXPECT_EQ(
         document.dump(),
-        R"({"version":1,"duration_s":2.5,"cleared_s":0.5,"capabilities":[],)"
+        R"({"version":1,"duration_s":2.5,"cleared_s":0.5,"capabilities":[],"shard":{"index":0,"count":1,"endpoints":{"all":0,"mine":0}},)"
         R"("streams":[{"name":"s0","endpoints":["239.1.2.0+3:7148","239.2.0.1:7148"],"state":"received","bytes":100,)"
         R"("packets":{"received":101,"placed":110,"duplicate":111,"late":112,"malformed":113,"oversize":114,)"
         R"("heap_too_big":115,"inconsistent":116,"out_of_order":117,"no_memory":118,"filtered":119,"held":120,)"
@@ -70,7 +70,7 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
 TEST(ReportJson, HasItsListsEvenWhenTheyAreEmpty) {
     EXPECT_EQ(
         report_document({}).dump(),
-        R"({"version":1,"duration_s":0.0,"cleared_s":0.0,"capabilities":[],"streams":[],"sends":[],"ports":[],"lcores":[],"findings":[]})");
+        R"({"version":1,"duration_s":0.0,"cleared_s":0.0,"capabilities":[],"shard":{"index":0,"count":1,"endpoints":{"all":0,"mine":0}},"streams":[],"sends":[],"ports":[],"lcores":[],"findings":[]})");
 }
 
 TEST(ReportJson, IsIndentedTextThatReadsBack) {

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "config/config.hpp"
 #include "config/keys.hpp"
+#include "config/shards.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace spead::config {
@@ -264,6 +265,16 @@ TEST_F(EditTest, AStreamGetsChunksAndLosesThemAgain) {
     EXPECT_EQ(set_stream(with, "b", {{"chunk.placement", "default"}, {"chunk.chunks", "default"}}), before);
     EXPECT_THAT(refusal([&] { set_stream(before, "b", {{"chunk.chunks", "5"}}); }), HasSubstr("placement"));
     EXPECT_THAT(refusal([&] { set_stream(with, "b", {{"chunk.chunks", "2"}}); }), HasSubstr("= 3 chunks"));
+}
+
+TEST(Edit, AShardStaysThatShard) {
+    const Plan whole = parse_text(
+        "version = 1\n[[port]]\nname = \"p0\"\ndevice = \"net_ring0\"\n[[receive]]\nname = \"s0\"\nport = "
+        "\"p0\"\nendpoints = [\"239.1.0.0+7:7148\"]\nassign = [\"239.1.0.0:7148=1\"]\n",
+        "");
+    const Plan mine = plan_of_shard(whole, {1, 2});
+    EXPECT_EQ(delete_endpoints(mine, "s0", "239.1.0.0:7148").shard, mine.shard);
+    EXPECT_EQ(add_stream(mine, "s1", "p0", "239.2.0.0:7148", {}).shard, mine.shard);
 }
 
 }  // namespace

@@ -158,7 +158,7 @@ void define_chunk(py::module_& m) {
 A ring or a stream that has a chunk owns it: read and change it when it has come back.)");
     c.def(py::init([](std::int64_t chunk_id, std::uint32_t stream_id, const py::object& present,
                       const py::object& data, const py::object& extra) {
-              auto chunk = std::make_unique<UserChunk>();
+              auto chunk = make<UserChunk>();
               chunk->loose().set_id(chunk_id);
               chunk->loose().set_stream(stream_id);
               chunk->set(UserChunk::present, present);
@@ -205,7 +205,7 @@ void define_chunk_rings(py::module_& m) {
         return [function](UserChunkRing& ring) { return function(ring.queue()); };
     };
     py::class_<UserChunkRing>(m, "ChunkRing", "Carries chunks, and keeps them alive: a bounded ring.")
-        .def(py::init<std::size_t>(), py::arg("maxsize"))
+        .def(py::init([](std::size_t most) { return make<UserChunkRing>(most); }), py::arg("maxsize"))
         .def("put_nowait", &UserChunkRing::put_nowait, py::arg("chunk"),
              "Puts a chunk in. Raises Full, Stopped, and ValueError for one without memory.")
         .def("get_nowait", &UserChunkRing::get_nowait, "Takes the oldest chunk. Raises Empty and Stopped.")

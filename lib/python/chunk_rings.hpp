@@ -8,12 +8,13 @@
 #include <string>
 
 #include "python/bytes.hpp"
+#include "python/made_by_init.hpp"
 
 /// Binds chunks that users bring, and their rings: object identity is kept through them.
 namespace spead::python {
 
 /// Is a chunk of Python's, perhaps of a derived class. Its buffers are pinned from the moment they are set.
-class UserChunk {
+class UserChunk : public MadeByInit {
   public:
     UserChunk() = default;
     UserChunk(const UserChunk&) = delete;
@@ -46,7 +47,7 @@ class UserChunk {
 };
 
 /// Holds chunks of Python's, and a reference to each. All functions need the GIL.
-class UserChunkRing {
+class UserChunkRing : public MadeByInit {
   public:
     explicit UserChunkRing(std::size_t most) : queue_(most) {}
     /// Drops the chunks in it. Those that a stream has not given up are leaked.

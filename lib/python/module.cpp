@@ -7,6 +7,7 @@ PYBIND11_MODULE(_native, m) {
     m.doc() = "Holds the compiled part of dpdk_spead. Its names may change with every version.";
     spead::python::define_common(m);
     spead::python::define_process(m);
+    spead::python::define_memory(m);
     spead::python::define_receive(m);
     spead::python::define_chunks(m);
     spead::python::define_send(m);

@@ -14,6 +14,8 @@ namespace spead::python {
 void define_common(pybind11::module_& m);
 /// Defines the session and the log.
 void define_process(pybind11::module_& m);
+/// Defines memory for heaps and chunks of users.
+void define_memory(pybind11::module_& m);
 /// Defines queues of this process, readers, heaps, and streams of heaps.
 void define_receive(pybind11::module_& m);
 /// Defines streams of chunks, and their rings.

@@ -18,7 +18,7 @@ namespace {
 /// Limits the bytes in a queue of Python's. Programs may fill one before they receive, so it does not wait.
 constexpr std::size_t kMostQueued = std::size_t{4} << 30;
 
-void add_packet(InprocQueue& queue, const py::buffer& packet) {
+void add_packet(LocalQueue& queue, const py::buffer& packet) {
     const Bytes bytes(packet);
     bool taken = false;
     {
@@ -63,17 +63,20 @@ void raise(const char* name, const char* message) {
 }
 
 void define_readers(py::module_& m) {
-    py::class_<InprocQueue, std::shared_ptr<InprocQueue>>(
+    py::class_<LocalQueue, std::shared_ptr<LocalQueue>>(
         m, "InprocQueue",
         "Carries datagrams from threads of this process to a stream, without loss. It holds up to 4 GiB.")
-        .def(py::init([] { return std::make_shared<InprocQueue>(SIZE_MAX, kMostQueued); }))
+        .def(py::init([] { return std::make_shared<LocalQueue>(SIZE_MAX, kMostQueued); }))
         .def("add_packet", &add_packet, py::arg("packet"),
              "Copies a datagram of at most 65507 bytes into the queue. Raises Full when it holds 4 GiB, and "
              "Stopped "
              "after stop().")
-        .def("stop", &InprocQueue::stop, "Ends the queue. Streams end when they have taken what is in it.")
-        .def("__bool__", [](const InprocQueue&) { return true; })
-        .def("__len__", &InprocQueue::size, "Returns how many datagrams wait.");
+        .def(
+            "stop", [](LocalQueue& q) { q.stop(); },
+            "Ends the queue. Streams end when they have taken what is in it.")
+        .def("__bool__", [](const LocalQueue&) { return true; })
+        .def(
+            "__len__", [](const LocalQueue& q) { return q.size(); }, "Returns how many datagrams wait.");
     py::class_<SourceOfPackets>(m, "Reader", "Names a source of packets of a stream without EAL.")
         .def_static(
             "buffer",
@@ -84,7 +87,7 @@ void define_readers(py::module_& m) {
             },
             py::arg("packets"), "Names the packets that stand one after the other in a buffer.")
         .def_static(
-            "queue", [](const InprocQueue& q) { return SourceOfPackets(spead::Reader::queue(q)); },
+            "queue", [](const LocalQueue& q) { return SourceOfPackets(spead::Reader::queue(q)); },
             py::arg("queue"), "Names a queue.")
         .def_static(
             "socket",

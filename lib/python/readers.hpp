@@ -7,8 +7,14 @@
 #include <utility>
 
 #include "python/bytes.hpp"
+#include "python/made_by_init.hpp"
 
 namespace spead::python {
+
+/// Is a queue of Python's.
+struct LocalQueue : public InprocQueue, public MadeByInit {
+    using InprocQueue::InprocQueue;
+};
 
 /// Holds a source of packets, and the Python memory that it reads. The stream keeps a copy until no thread
 /// reads from it; made and destroyed with the GIL.

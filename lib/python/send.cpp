@@ -13,6 +13,7 @@
 
 #include "python/outgoing.hpp"
 #include "python/parts.hpp"
+#include "python/readers.hpp"
 
 /// Binds senders. The modules in Python give them the names that users know.
 namespace spead::python {
@@ -50,9 +51,9 @@ std::unique_ptr<OutgoingStream> to_socket(const SendConfig& config, int fd,
 }
 
 std::unique_ptr<OutgoingStream> to_queues(const SendConfig& config,
-                                          const std::vector<std::shared_ptr<InprocQueue>>& queues) {
+                                          const std::vector<std::shared_ptr<LocalQueue>>& queues) {
     std::vector<InprocQueue> all;
-    for (const std::shared_ptr<InprocQueue>& queue : queues) {
+    for (const std::shared_ptr<LocalQueue>& queue : queues) {
         if (!queue)
             throw py::type_error("queues: None is no InprocQueue; give a queue for each substream");
         all.push_back(*queue);
@@ -72,26 +73,6 @@ std::unique_ptr<OutgoingStream> to_sockets(const SendConfig& config) {
     return make_stream(config, true, py::none(),
                        [](const SendConfig& c) { return std::make_unique<SendStream>(c); });
 }
-
-/// Holds memory of Python's that a port reads directly. It is unregistered before it is no longer pinned.
-class RegisteredMemory {
-  public:
-    RegisteredMemory(const Process& process, const py::handle& object) : bytes_(object) {
-        const std::span<std::byte> span = bytes_.span();
-        const WithoutGil released;
-        memory_.emplace(process, span.data(), span.size());
-    }
-    ~RegisteredMemory() {
-        const WithoutGil released;
-        memory_.reset();
-    }
-    RegisteredMemory(const RegisteredMemory&) = delete;
-    RegisteredMemory& operator=(const RegisteredMemory&) = delete;
-
-  private:
-    Bytes bytes_;
-    std::optional<Memory> memory_{};
-};
 
 std::unique_ptr<OutgoingStream> to_port(const SendConfig& config, const Process& process, py::object kept) {
     return make_stream(config, true, std::move(kept),
@@ -139,7 +120,8 @@ void define_heap(py::module_& m) {
     py::class_<OutgoingItems, std::shared_ptr<OutgoingItems>>(
         m, "OutgoingItems",
         "Holds the items of a heap to send, and pins their memory while it lives or is being sent.")
-        .def(py::init<unsigned>(), py::arg("address_bits"))
+        .def(py::init([](unsigned bits) { return std::make_shared<OutgoingItems>(bits); }),
+             py::arg("address_bits"))
         .def("_add", &OutgoingItems::add, py::arg("id"), py::arg("value"), py::arg("small"))
         .def("_add_immediate", &OutgoingItems::add_immediate, py::arg("id"), py::arg("value"))
         .def("_add_descriptor", &OutgoingItems::add_descriptor, py::arg("encoded"))
@@ -216,15 +198,6 @@ void define_stream(py::module_& m) {
              })
         .def("__bool__", [](const PacketBytes&) { return true; })
         .def("__len__", &PacketBytes::size);
-    py::class_<RegisteredMemory>(m, "RegisteredMemory", "Holds memory that ports read directly.")
-        .def(py::init<const Process&, const py::object&>(), py::arg("process"), py::arg("memory"));
-    m.def(
-        "span_of",
-        [](const py::object& memory) {
-            const Bytes bytes(memory);
-            return py::make_tuple(reinterpret_cast<std::uintptr_t>(bytes.span().data()), bytes.span().size());
-        },
-        py::arg("memory"), "Returns the address and the length of an object's memory.");
     m.def("close_senders", &OutgoingStream::close_all, "Ends all senders, at the exit of the interpreter.");
 }
 

@@ -115,12 +115,11 @@ Memory::Memory(const Process& process, void* base, std::size_t bytes) {
     state_ = std::move(state);
 }
 
-Memory Memory::huge(const Process& process, std::size_t bytes) {
+Memory Memory::huge(std::size_t bytes) {
     if (bytes == 0)
         throw_usage("memory", "0 bytes cannot be mapped; ask for at least 1");
     door::need_room("memory", "bytes", bytes);
     auto state = std::make_shared<State>();
-    state->session = process.session_;
     try {
         state->own = memory::Mapping(bytes);
     } catch (const Error&) {
@@ -128,12 +127,22 @@ Memory Memory::huge(const Process& process, std::size_t bytes) {
                     human_size(bytes), human_size(memory::available_memory()));
     }
     state->bytes = {state->own.base(), bytes};
-    door::UserMemory::instance().add(state);
     return Memory(std::move(state));
+}
+
+Memory Memory::huge(const Process& process, std::size_t bytes) {
+    Memory memory = huge(bytes);
+    memory.state_->session = process.session_;
+    door::UserMemory::instance().add(memory.state_);
+    return memory;
 }
 
 std::span<std::byte> Memory::bytes() const noexcept {
     return state_ ? state_->bytes : std::span<std::byte>();
+}
+
+std::string_view Memory::pages() const noexcept {
+    return state_ && state_->own.base() != nullptr ? memory::name_of(state_->own.backing()) : "";
 }
 
 }  // namespace spead

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <spead/process.hpp>
+#include <string_view>
 
 namespace spead {
 
@@ -17,6 +18,8 @@ class SPEAD_API Memory {
     /// Maps memory of our own, zeroed, on huge pages if some are free. Throws Error, with the sum, when the
     /// machine does not have it.
     static Memory huge(const Process& process, std::size_t bytes);
+    /// Maps the same without a session, for streams without ports and for chunks. Ports copy from it.
+    static Memory huge(std::size_t bytes);
 
     /// Registers memory of the user's, who frees it only after the last handle is gone and every heap that
     /// refers to it was completed. The library does not notice a free(), and ports would go on reading. Give
@@ -25,6 +28,9 @@ class SPEAD_API Memory {
     Memory(const Process& process, void* base, std::size_t bytes);
 
     std::span<std::byte> bytes() const noexcept;
+    /// Says which pages memory of our own has: "huge pages", "transparent huge pages" or "4 KiB pages". Empty
+    /// for the user's.
+    std::string_view pages() const noexcept;
     template <class T>
     std::span<T> as() const noexcept {
         return {reinterpret_cast<T*>(bytes().data()), bytes().size() / sizeof(T)};

@@ -93,6 +93,8 @@ class TcpStream(_transports.TcpTransport, SyncStream):
 
 def open_stream(endpoints: Union[str, List[str]], interface: Optional[str], options: Dict[str, Any]) -> OutgoingStream:
     """Opens a stream on a port, or on kernel sockets when no interface is named."""
+    regions = list(options.pop("memory_regions", ()))
+    _transports.check_regions(regions)
     config = _native.SendConfig()
     config.endpoints = [endpoints] if isinstance(endpoints, str) else list(endpoints)
     for name, value in options.items():
@@ -107,7 +109,7 @@ def open_stream(endpoints: Union[str, List[str]], interface: Optional[str], opti
     if not config.interface:
         return OutgoingStream.to_sockets(config)
     process = _session.shared()
-    return OutgoingStream.to_port(config, process, [process])
+    return OutgoingStream.to_port(config, process, [process, *_transports.register(process, regions)])
 
 
 class Stream(SyncStream):
@@ -115,7 +117,8 @@ class Stream(SyncStream):
 
     `interface`: the network interface of a port, by name, address or device; None: that of DPDK_SPEAD_INTERFACE. "", or
     None without that variable: kernel sockets. `options`: rate, burst_size, burst_rate_ratio, ttl, dscp, dst_mac, udp_checksum,
-    max_packet_size, max_heaps, timeout, first_cnt, cnt_step, lcore, name. Raises Error and UsageError.
+    max_packet_size, max_heaps, timeout, first_cnt, cnt_step, lcore, name. `memory_regions`: objects whose memory the port
+    reads directly where it can. Raises Error and UsageError.
     """
 
     def __init__(self, endpoints: Union[str, List[str]], interface: Optional[str] = None, **options: Any) -> None:

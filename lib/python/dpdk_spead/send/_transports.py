@@ -53,9 +53,9 @@ class UdpIbvTransport:
         native.endpoints = _port_endpoints(udp_ibv_config)
         native.interface = port_interface(udp_ibv_config.interface_address)
         native.ttl = udp_ibv_config.ttl
-        _check_regions(udp_ibv_config.memory_regions)
+        check_regions(udp_ibv_config.memory_regions)
         process = _session.shared()
-        kept = [process, *_register(process, udp_ibv_config.memory_regions)]
+        kept = [process, *register(process, udp_ibv_config.memory_regions)]
         self._stream = OutgoingStream.to_port(native, process, kept)
 
 
@@ -74,7 +74,8 @@ def _port_endpoints(config: UdpIbvConfig) -> List[str]:
     return texts
 
 
-def _check_regions(regions: Sequence[Any]) -> None:
+def check_regions(regions: Sequence[Any]) -> None:
+    """Raises TypeError for an object without memory, and ValueError for memory that is empty or there twice."""
     spans = sorted((_span(region) for region in regions))
     for begin, end in spans:
         if begin == end:
@@ -89,7 +90,8 @@ def _span(region: Any) -> "tuple[int, int]":
     return begin, begin + length
 
 
-def _register(process: Any, regions: Sequence[Any]) -> List[Any]:
+def register(process: Any, regions: Sequence[Any]) -> List[Any]:
+    """Registers memory with the session until the result goes. Logs a warning for memory that is copied from."""
     kept = []
     for region in regions:
         try:

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <pybind11/pybind11.h>
+#include <span>
+#include <spead/memory.hpp>
+#include <spead/process.hpp>
+#include <string>
+
+#include "python/bytes.hpp"
+#include "python/made_by_init.hpp"
+#include "python/parts.hpp"
+#include "python/without_gil.hpp"
+
+/// Binds memory for heaps and chunks: the library's own, and Python's that ports read.
+namespace spead::python {
+
+namespace py = pybind11;
+
+namespace {
+
+/// Is memory of the library's. It is mapped and unmapped without the GIL.
+class OwnMemory : public MadeByInit {
+  public:
+    explicit OwnMemory(std::size_t bytes) {
+        const WithoutGil released;
+        memory_.emplace(Memory::huge(bytes));
+    }
+    ~OwnMemory() {
+        const WithoutGil released;
+        memory_.reset();
+    }
+    OwnMemory(const OwnMemory&) = delete;
+    OwnMemory& operator=(const OwnMemory&) = delete;
+
+    const Memory& get() const noexcept { return *memory_; }
+
+  private:
+    std::optional<Memory> memory_{};
+};
+
+/// Holds memory of Python's that a port reads directly. It is unregistered before it is no longer pinned.
+class RegisteredMemory {
+  public:
+    RegisteredMemory(const Process& process, const py::handle& object) : bytes_(object) {
+        const std::span<std::byte> span = bytes_.span();
+        const WithoutGil released;
+        memory_.emplace(process, span.data(), span.size());
+    }
+    ~RegisteredMemory() {
+        const WithoutGil released;
+        memory_.reset();
+    }
+    RegisteredMemory(const RegisteredMemory&) = delete;
+    RegisteredMemory& operator=(const RegisteredMemory&) = delete;
+
+  private:
+    Bytes bytes_;
+    std::optional<Memory> memory_{};
+};
+
+}  // namespace
+
+void define_memory(py::module_& m) {
+    py::class_<OwnMemory>(m, "Memory", py::buffer_protocol(),
+                          "Holds mapped memory, which the buffer protocol gives.")
+        .def(py::init([](std::size_t bytes) { return make<OwnMemory>(bytes); }), py::arg("bytes"))
+        .def_property_readonly(
+            "nbytes", [](const OwnMemory& memory) { return memory.get().bytes().size(); }, "The bytes.")
+        .def_property_readonly(
+            "pages", [](const OwnMemory& memory) { return std::string(memory.get().pages()); },
+            "The pages that it has: \"huge pages\", \"transparent huge pages\" or \"4 KiB pages\".")
+        .def_buffer([](const OwnMemory& memory) {
+            const std::span<std::uint8_t> bytes = memory.get().as<std::uint8_t>();
+            return py::buffer_info(bytes.data(), static_cast<py::ssize_t>(bytes.size()));
+        });
+    py::class_<RegisteredMemory>(m, "RegisteredMemory", "Holds memory that ports read directly.")
+        .def(py::init<const Process&, const py::object&>(), py::arg("process"), py::arg("memory"));
+    m.def(
+        "span_of",
+        [](const py::object& memory) {
+            const Bytes bytes(memory);
+            return py::make_tuple(reinterpret_cast<std::uintptr_t>(bytes.span().data()), bytes.span().size());
+        },
+        py::arg("memory"), "Returns the address and the length of an object's memory.");
+}
+
+}  // namespace spead::python

@@ -3,6 +3,7 @@
 
 import gc
 import os
+import resource
 import select
 import socket
 import struct
@@ -17,6 +18,7 @@ import dpdk_spead as ds
 from dpdk_spead import recv
 
 PATIENCE = 60
+HEAP_CNT_WORD = np.uint64((1 << 63) | (packets.HEAP_CNT << 48))
 
 
 def stream(config=None, ring=None):
@@ -74,34 +76,42 @@ def test_arrays_and_slices_outlive_heap_and_stream():
 
 
 def test_reference_counts_are_flat():
+    turns, each = 20, 50_000
     gc.collect()
     none, flavour = sys.getrefcount(None), None
-    queue = ds.InprocQueue()
+    one = np.frombuffer(packets.heap(1, b"x" * 64)[0], np.uint8)
     s = stream()
+    queue = ds.InprocQueue()
     s.add_inproc_reader(queue)
-    one = packets.heap(1, b"x" * 64)[0]
-    blocks = []
-    for turn in range(10):
-        for _ in range(10):
-            batch = [struct_count(one, turn * 1000 + i) for i in range(1000)]
-            for p in batch:
-                queue.add_packet(p)
-            for _ in batch:
-                heap = s.get()
-                flavour = heap.flavour
-                heap.get_items()
-                heap.get_descriptors()
+    blocks, resident = [], []
+    for turn in range(turns):
+        heaps = np.tile(one, (each, 1))
+        heaps[:, 8:16] = counts(turn * each, each)
+        for packet in heaps:
+            queue.add_packet(packet)
+        for _ in range(each):
+            heap = s.get()
+            flavour = heap.flavour
+            heap.get_items()
+            heap.get_descriptors()
         gc.collect()
         blocks.append(sys.getallocatedblocks())
-    assert flavour is not None
-    assert blocks[-1] - blocks[2] < 1000
+        resident.append(resident_bytes())
+    assert flavour is not None and heap.cnt == turns * each - 1
+    assert max(blocks[2:]) - blocks[2] < 1000
+    assert max(resident[10:]) - resident[9] < 4 << 20
     assert abs(sys.getrefcount(None) - none) < 1000
 
 
-def struct_count(one, cnt):
-    """Returns the packet with another heap count. Counts are used again here, after 10000 heaps."""
-    struct_count.next = getattr(struct_count, "next", 0) + 1
-    return one[:8] + struct.pack(">Q", (1 << 63) | (packets.HEAP_CNT << 48) | struct_count.next) + one[16:]
+def counts(first, number):
+    """Returns the item pointers of heap counts from `first` on, as bytes: one row each."""
+    words = np.arange(first, first + number, dtype=np.uint64) | HEAP_CNT_WORD
+    return words.astype(">u8")[:, None].view(np.uint8)
+
+
+def resident_bytes():
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
 
 
 def test_full_queue_waits_for_its_user():

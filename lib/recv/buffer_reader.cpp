@@ -24,9 +24,11 @@ std::size_t packet_at(std::span<const std::uint8_t> bytes) {
 
 PacketReader::Fed BufferReader::feed(DatagramLane& lane, std::uint64_t now) {
     std::array<Datagram, RxAgent::kBurst> burst;
+    std::array<std::size_t, RxAgent::kBurst> lengths;
     std::size_t count = 0;
     for (std::span<const std::uint8_t> rest = left_; count < burst.size() && !rest.empty(); count++) {
         const std::size_t length = packet_at(rest);
+        lengths[count] = length;
         burst[count] = {way_, rest.first(std::min(length, wire::kMaxUdpPayload)), false};
         rest = rest.subspan(length);
     }
@@ -34,7 +36,7 @@ PacketReader::Fed BufferReader::feed(DatagramLane& lane, std::uint64_t now) {
         return Fed::end;
     const std::size_t taken = lane.take(std::span(burst).first(count), now);
     for (std::size_t i = 0; i < taken; i++)
-        left_ = left_.subspan(packet_at(left_));
+        left_ = left_.subspan(lengths[i]);
     return taken == 0 ? Fed::blocked : Fed::packets;
 }
 

@@ -7,6 +7,7 @@
 
 #include "app/commands/common_options.hpp"
 #include "app/commands/table.hpp"
+#include "app/fleet/fleet.hpp"
 #include "app/option_set.hpp"
 #include "base/error.hpp"
 #include "config/names.hpp"
@@ -31,6 +32,8 @@ class TopCommand final : public CommandWith<TopOptions> {
                        "Name, pid or telemetry socket; none: the only one that runs")
             ->type_name("");
         OptionSet options(app);
+        options.text("--fleet", targets_, "TARGETS",
+                     "Show the processes of many hosts: HOST:PORT,... or a file of `plan --format file_sd`");
         options.flag("--once", options_.once, "Print one picture as text, and exit");
         options.duration("--interval", options_.interval, false,
                          "Time between two pictures; rates are over this time");
@@ -40,8 +43,16 @@ class TopCommand final : public CommandWith<TopOptions> {
     void complete(Invocation&, const DefaultPort&) override {
         if (options_.interval < 0.1 || options_.interval > 3600)
             throw_usage("--interval", "the interval is out of range; give 100ms to 1h");
+        if (!targets_.empty() && !options_.process.empty())
+            throw_usage("--fleet", "it shows the processes of its targets, and not {}; give one of the two",
+                        options_.process);
     }
-    int run(const Invocation&) override { return top(options_); }
+    int run(const Invocation&) override {
+        return targets_.empty() ? top(options_) : fleet_top(targets_, options_);
+    }
+
+  private:
+    std::string targets_;
 };
 
 }  // namespace

@@ -5,26 +5,17 @@
 #include <cstddef>
 #include <gmock/gmock.h>
 #include <limits>
-#include <spead/error.hpp>
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "tests/support/refusal.hpp"
 
 namespace spead {
 namespace {
 
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
-
-template <class Call>
-std::string refusal(Call&& call) {
-    try {
-        call();
-    } catch (const Error& e) {
-        return e.what();
-    }
-    return {};
-}
 
 TEST(Memory, IsMappedWithoutASession) {
     constexpr std::size_t kBytes = 5000;
@@ -40,9 +31,9 @@ TEST(Memory, IsMappedWithoutASession) {
 }
 
 TEST(Memory, RefusesWhatNoMachineHas) {
-    EXPECT_THAT(refusal([] { Memory::huge(0); }), HasSubstr("0 bytes"));
-    EXPECT_THAT(refusal([] { Memory::huge(std::size_t{1} << 45); }), HasSubstr("ask for less"));
-    EXPECT_NE(refusal([] { Memory::huge(std::numeric_limits<std::size_t>::max()); }), "");
+    EXPECT_THAT(test::refusal([] { Memory::huge(0); }), HasSubstr("0 bytes"));
+    EXPECT_THAT(test::refusal([] { Memory::huge(std::size_t{1} << 45); }), HasSubstr("ask for less"));
+    EXPECT_NE(test::refusal([] { Memory::huge(std::numeric_limits<std::size_t>::max()); }), "");
 }
 
 }  // namespace

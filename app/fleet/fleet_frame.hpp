@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/fleet/host_look.hpp"
+#include "app/top/top_frame.hpp"
+
+/// Makes the frames of `top --fleet`, from two looks at all hosts and the size of the terminal. Pure.
+namespace spead::app {
+
+/// Makes a frame. Losses are those between `before` and `now`; "-" where there is no earlier look.
+TopFrame fleet_frame(const std::vector<HostLook>& before, const std::vector<HostLook>& now,
+                     const TopView& view, const TopSize& size);
+
+/// Returns sentences about what is missing: hosts that do not answer, shards that no host has, endpoints of
+/// the plan that nobody receives. Empty: nothing is.
+std::vector<std::string> fleet_faults(const std::vector<HostLook>& now);
+
+}  // namespace spead::app

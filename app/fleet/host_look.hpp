@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/fleet/exposition.hpp"
+#include "app/fleet/targets.hpp"
+
+/// Finds in the metrics of a process what `top --fleet` shows of it. Pure.
+namespace spead::app {
+
+/// Holds one look at one process.
+struct HostLook {
+    FleetTarget target;
+    std::string failure;  ///< why it did not answer; empty: it did, and the rest is valid
+
+    std::string plan;
+    std::string shard;                ///< "0/3"; of one that does not answer, by the file of targets
+    std::uint64_t endpoints = 0;      ///< that one shard each receives: of this process
+    std::uint64_t endpoints_all = 0;  ///< of the plan
+    double bytes_per_second = 0;      ///< received in about the last second
+    double packets_per_second = 0;
+    std::uint64_t heaps_complete = 0;
+    std::uint64_t heaps_lost = 0;  ///< ended incomplete, found a full queue, or were not written
+    std::uint64_t missing_packets = 0;
+    double run_seconds = 0;             ///< since the start
+    std::vector<std::string> faults{};  ///< "stream vis is down", "lcore 2 is silent"
+};
+
+/// Returns the look at a process that answered with `samples`.
+HostLook look_at(const FleetTarget& target, const MetricSamples& samples);
+
+/// Returns the look at a process that did not.
+HostLook no_look_at(const FleetTarget& target, std::string failure);
+
+/// Returns how many heaps were lost between two looks at a process; none if it was started in between.
+std::optional<std::uint64_t> lost_between(const HostLook& before, const HostLook& now);
+
+}  // namespace spead::app

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/fleet/scraper.hpp"
+
+#include <curl/curl.h>
+#include <string>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/error.hpp"
+#include "base/units.hpp"
+
+namespace spead::app {
+
+namespace {
+
+/// Limits the connections at one time; further targets wait for theirs.
+constexpr long kMostConnections = 256;
+
+struct EndMulti {
+    void operator()(CURLM* multi) const noexcept { curl_multi_cleanup(multi); }
+};
+struct EndEasy {
+    void operator()(CURL* easy) const noexcept { curl_easy_cleanup(easy); }
+};
+
+}  // namespace
+
+/// Holds a request for each target. libcurl keeps their connections from look to look.
+struct Scraper::Requests {
+    struct Request {
+        std::unique_ptr<CURL, EndEasy> easy{};
+        std::string answer{};
+        bool too_long = false;
+        bool ended = false;
+        CURLcode result = CURLE_OK;
+    };
+
+    /// Takes a part of an answer. Returns another length to end the request.
+    static std::size_t take(char* bytes, std::size_t size, std::size_t count, void* context) {
+        auto& request = *static_cast<Request*>(context);
+        const std::size_t length = size * count;
+        request.too_long = request.answer.size() + length > kLongestAnswer;
+        if (request.too_long)
+            return 0;
+        request.answer.append(bytes, length);
+        return length;
+    }
+
+    /// Runs all requests until they have ended, or the time is over.
+    void run(std::chrono::milliseconds patience) {
+        const auto end = std::chrono::steady_clock::now() + patience;
+        for (int running = 1; running != 0;) {
+            if (const CURLMcode code = curl_multi_perform(multi.get(), &running); code != CURLM_OK)
+                throw_error("--fleet", "the targets cannot be asked: {}", curl_multi_strerror(code));
+            int left = 0;
+            while (const CURLMsg* const message = curl_multi_info_read(multi.get(), &left))
+                if (message->msg == CURLMSG_DONE)
+                    note(message->easy_handle, message->data.result);
+            const auto wait =
+                std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+            if (wait.count() <= 0)
+                return;
+            if (running != 0)
+                curl_multi_poll(multi.get(), nullptr, 0, static_cast<int>(wait.count()), nullptr);
+        }
+    }
+
+    static void note(CURL* easy, CURLcode result) {
+        Request* request = nullptr;
+        if (curl_easy_getinfo(easy, CURLINFO_PRIVATE, &request) != CURLE_OK || request == nullptr)
+            return;
+        request->ended = true;
+        request->result = result;
+    }
+
+    std::unique_ptr<CURLM, EndMulti> multi{};
+    std::vector<Request> all{};
+};
+
+namespace {
+
+std::string failure_of(bool ended, CURLcode result, bool too_long, CURL* easy) {
+    if (too_long)
+        return fmt::format("its answer is longer than {}", human_size(Scraper::kLongestAnswer));
+    if (!ended)
+        return "it did not answer in time";
+    if (result != CURLE_OK)
+        return curl_easy_strerror(result);
+    long status = 0;
+    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    return status == 200 ? std::string() : fmt::format("it answers with status {} of HTTP", status);
+}
+
+}  // namespace
+
+Scraper::Scraper(std::vector<FleetTarget> targets)
+    : targets_(std::move(targets)), requests_(std::make_unique<Requests>()) {
+    static const CURLcode global = curl_global_init(CURL_GLOBAL_DEFAULT);
+    requests_->multi.reset(curl_multi_init());
+    requests_->all.resize(targets_.size());
+    if (global != CURLE_OK || !requests_->multi)
+        throw_error("--fleet", "libcurl cannot begin; look for free memory");
+    curl_multi_setopt(requests_->multi.get(), CURLMOPT_MAX_TOTAL_CONNECTIONS, kMostConnections);
+    for (std::size_t i = 0; i < targets_.size(); i++) {
+        Requests::Request& request = requests_->all[i];
+        request.easy.reset(curl_easy_init());
+        if (!request.easy)
+            throw_error("--fleet", "libcurl cannot make a request; look for free memory");
+        CURL* const easy = request.easy.get();
+        const std::string url = "http://" + targets_[i].address + "/metrics";
+        curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
+        curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http");
+        curl_easy_setopt(easy, CURLOPT_PROXY, "");
+        curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+        curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Requests::take);
+        curl_easy_setopt(easy, CURLOPT_WRITEDATA, &request);
+        curl_easy_setopt(easy, CURLOPT_PRIVATE, &request);
+    }
+}
+
+Scraper::~Scraper() = default;
+
+std::vector<HostLook> Scraper::look(std::chrono::milliseconds patience) {
+    for (Requests::Request& request : requests_->all) {
+        request.answer.clear();
+        request.ended = request.too_long = false;
+        curl_easy_setopt(request.easy.get(), CURLOPT_TIMEOUT_MS, static_cast<long>(patience.count()));
+        curl_multi_add_handle(requests_->multi.get(), request.easy.get());
+    }
+    requests_->run(patience);
+    std::vector<HostLook> looks;
+    for (std::size_t i = 0; i < targets_.size(); i++) {
+        const Requests::Request& request = requests_->all[i];
+        std::string failure = failure_of(request.ended, request.result, request.too_long, request.easy.get());
+        looks.push_back(failure.empty() ? look_at(targets_[i], read_exposition(request.answer, "spead_"))
+                                        : no_look_at(targets_[i], std::move(failure)));
+        curl_multi_remove_handle(requests_->multi.get(), request.easy.get());
+    }
+    return looks;
+}
+
+}  // namespace spead::app

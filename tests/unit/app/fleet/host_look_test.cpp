@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/fleet/host_look.hpp"
+
+#include <gmock/gmock.h>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace spead::app {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr const char* kMetrics = R"(spead_shard_info{plan="ta",shard="1",shards="3"} 1
+spead_plan_endpoints{scope="all"} 16
+spead_plan_endpoints{scope="mine"} 5
+spead_stream_bytes_per_second{stream="a"} 1000
+spead_stream_bytes_per_second{stream="b"} 500
+spead_stream_packets_per_second{stream="a"} 10
+spead_stream_heaps_total{stream="a",end="complete"} 100
+spead_stream_heaps_total{stream="a",end="evicted"} 4
+spead_stream_heaps_total{stream="a",end="timed_out"} 3
+spead_stream_heaps_dropped_full_total{stream="a"} 2
+spead_stream_heaps_unwritten_total{stream="a"} 1
+spead_stream_missing_packets_total{stream="a"} 9
+spead_run_duration_seconds 12.5
+spead_port_up{port="p0"} 1
+spead_port_up{port="p1"} 0
+spead_lcore_up{lcore="2",cpu="2"} 0
+spead_stream_up{stream="b"} 0
+spead_stream_sink_failed{stream="a"} 1
+)";
+
+TEST(HostLook, TakesWhatIsShown) {
+    const HostLook look = look_at({"h:1", ""}, read_exposition(kMetrics, "spead_"));
+    EXPECT_EQ(look.failure, "");
+    EXPECT_EQ(look.plan, "ta");
+    EXPECT_EQ(look.shard, "1/3");
+    EXPECT_EQ(look.endpoints, 5U);
+    EXPECT_EQ(look.endpoints_all, 16U);
+    EXPECT_EQ(look.bytes_per_second, 1500);
+    EXPECT_EQ(look.packets_per_second, 10);
+    EXPECT_EQ(look.heaps_complete, 100U);
+    EXPECT_EQ(look.heaps_lost, 10U);
+    EXPECT_EQ(look.missing_packets, 9U);
+    EXPECT_THAT(look.faults, ElementsAre("port p1 is down", "lcore 2 is silent", "stream b is not received",
+                                         "the sink of a has failed"));
+}
+
+TEST(HostLook, IsNoneOfOtherPrograms) {
+    const HostLook look = look_at({"h:1", "0/2"}, read_exposition("spead_other 1\n", "spead_"));
+    EXPECT_EQ(look.failure, "it serves no metrics of dpdk-spead");
+    EXPECT_EQ(look.shard, "0/2");
+}
+
+TEST(HostLook, TakesNumbersThatNoProcessHas) {
+    const HostLook look = look_at({"h:1", ""}, read_exposition(R"(spead_shard_info{plan="p"} 1
+spead_plan_endpoints{scope="mine"} 1e300
+spead_plan_endpoints{scope="all"} NaN
+spead_stream_missing_packets_total -1
+spead_stream_bytes_per_second +Inf
+)",
+                                                               "spead_"));
+    EXPECT_EQ(look.endpoints, 9007199254740992U);
+    EXPECT_EQ(look.endpoints_all, 0U);
+    EXPECT_EQ(look.missing_packets, 0U);
+    EXPECT_EQ(look.bytes_per_second, 0);
+}
+
+TEST(HostLook, LosesBetweenTwoLooksOfOneRun) {
+    HostLook before;
+    before.heaps_lost = 5;
+    before.run_seconds = 10;
+    HostLook now = before;
+    now.heaps_lost = 7;
+    now.run_seconds = 11;
+    EXPECT_EQ(lost_between(before, now), 2U);
+    now.run_seconds = 1;
+    EXPECT_EQ(lost_between(before, now), std::nullopt);
+    EXPECT_EQ(lost_between(before, no_look_at({}, "gone")), std::nullopt);
+}
+
+}  // namespace
+}  // namespace spead::app

@@ -212,6 +212,13 @@ def test_sockets_of_both_families(family, host):
         assert own.get().cnt == 7
 
 
+def free_port():
+    """Returns a UDP port that nobody has."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 def test_groups():
     s = stream()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
@@ -220,6 +227,32 @@ def test_groups():
         s.add_udp_reader("239.255.77.1", port, interface_address="127.0.0.1")
         sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("127.0.0.1"))
         sender.sendto(packets.heap(3, b"abc")[0], ("239.255.77.1", port))
+    assert s.get().cnt == 3
+
+
+@pytest.mark.parametrize("error,words,host,on", [
+    (ValueError, "neither a group nor the interface_address", "127.0.0.1", {"interface_address": "10.99.99.99"}),
+    (RuntimeError, "on the interface 10.99.99.99", "0.0.0.0", {"interface_address": "10.99.99.99"}),
+    (RuntimeError, "on the interface 10.99.99.99", "239.255.77.1", {"interface_address": "10.99.99.99"}),
+    (ValueError, "not an IPv4 address", "239.255.77.1", {"interface_address": "::1"}),
+    (ValueError, "is for IPv4", "::1", {"interface_address": "127.0.0.1"}),
+    (ValueError, "groups of IPv6", "127.0.0.1", {"interface_index": 1}),
+    (ValueError, "groups of IPv6", "::1", {"interface_index": 999}),
+])
+def test_an_interface_that_would_be_ignored_is_refused(error, words, host, on):
+    with pytest.raises(error, match=words):
+        stream().add_udp_reader(host, free_port(), **on)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_the_address_of_an_interface_receives(host):
+    s, port = stream(), free_port()
+    s.add_udp_reader(host, port, interface_address="127.0.0.1")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        with pytest.raises(OSError):  # the socket has this address alone, or the other could not be taken
+            sender.bind(("127.0.0.1", port))
+        sender.bind(("127.0.0.2", port))
+        sender.sendto(packets.heap(3, b"abc")[0], ("127.0.0.1", port))
     assert s.get().cnt == 3
 
 

@@ -63,8 +63,9 @@ class _Stream:
         add_udp_reader(multicast_group, port, max_size, buffer_size, interface_index): an IPv6 group.
         add_udp_reader(socket, max_size): a bound socket, which is duplicated.
 
+        In the place of a group, interface_address itself or "0.0.0.0" receives at interface_address.
         With SPEAD2_IBV_INTERFACE or DPDK_SPEAD_INTERFACE in the environment, IPv4 comes from a port of that interface.
-        Raises TypeError, and RuntimeError when the kernel refuses.
+        Raises TypeError; ValueError for an interface that is not the address's; RuntimeError when the kernel refuses.
         """
         if "socket" in kwargs or (args and isinstance(args[0], sockets.socket)):
             values = by_name("add_udp_reader", ["socket", "max_size"], args, kwargs)

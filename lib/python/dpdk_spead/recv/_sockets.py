@@ -34,8 +34,9 @@ def set_buffer(sock: socket.socket, size: int) -> None:
 
 def udp_socket(host: str, port: int, buffer_size: int, interface_address: str = "",
                interface_index: int = 0) -> socket.socket:
-    """Returns a socket that receives a port of an address or a group. Raises RuntimeError."""
+    """Returns a socket that receives a port of an address or a group. Raises RuntimeError, ValueError."""
     family, address = resolve(host, port) if host else (socket.AF_INET, ("0.0.0.0", port))
+    address = _on_interface(family, address, interface_address, interface_index)
     sock = socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
     try:
         set_buffer(sock, buffer_size)
@@ -49,11 +50,40 @@ def udp_socket(host: str, port: int, buffer_size: int, interface_address: str = 
             _join(sock, family, address[0], interface_address, interface_index)
     except OSError as error:
         sock.close()
-        raise RuntimeError(f"cannot receive {host or '0.0.0.0'} port {port}: {error}") from None
+        on = interface_address or interface_index
+        raise RuntimeError(f"cannot receive {host or '0.0.0.0'} port {port}"
+                           f"{f' on the interface {on}' if on else ''}: {error}") from None
     except BaseException:
         sock.close()
         raise
     return sock
+
+
+def _on_interface(family: int, address: Tuple[Any, ...], interface_address: str,
+                  interface_index: int) -> Tuple[Any, ...]:
+    """Returns the address to bind to: in the place of 0.0.0.0, that of the interface. Raises ValueError, Error.
+
+    The kernel joins groups on an interface. Packets to another address come from all interfaces: one that has not this
+    address would be ignored without a word.
+    """
+    group = is_multicast(address[0])
+    if interface_index and not (group and family == socket.AF_INET6):
+        raise ValueError(f"interface_index {interface_index} is for groups of IPv6, and {address[0]} is none; "
+                         "leave it out")
+    if not interface_address:
+        return address
+    if family != socket.AF_INET:
+        raise ValueError(f"interface_address {interface_address} is for IPv4, and {address[0]} is IPv6; "
+                         "give a group its interface_index")
+    if ":" in interface_address:
+        raise ValueError(f"interface_address {interface_address} is not an IPv4 address; give one, as \"10.0.0.1\"")
+    own = resolve(interface_address, 0, family)[1][0]
+    if group:
+        return address
+    if address[0] not in ("0.0.0.0", own):
+        raise ValueError(f"{address[0]} is neither a group nor the interface_address {interface_address}; "
+                         f"receive {own}, or leave the interface out")
+    return (own, *address[1:])
 
 
 def _join(sock: socket.socket, family: int, group: str, interface_address: str, interface_index: int) -> None:

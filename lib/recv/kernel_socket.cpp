@@ -117,6 +117,9 @@ KernelSocket::KernelSocket(const std::vector<Endpoint>& endpoints, const Options
         throw_error(options.where, "cannot make a socket for {}: {}{}", to_string(place_),
                     std::strerror(error), descriptors_fix(error));
     }
+    // Packets to an address come from every interface. One that does not exist is a mistake all the same.
+    if (!place_.address.is_multicast())
+        static_cast<void>(interface_number(options.interface, options.where));
     set_buffer(options);
     gro_ = options.gro && is_set(fd_.get(), SOL_UDP, UDP_GRO, 1);
     bind_to(options);

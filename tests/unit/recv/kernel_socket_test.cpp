@@ -67,6 +67,21 @@ std::size_t most_buffer() {
     return most;
 }
 
+TEST(KernelSocket, RefusesAnInterfaceThatDoesNotExistForAnAddressToo) {
+    const Endpoint place{{test::kLoopback}, test::free_port(), {}};
+    KernelSocket::Options options;
+    options.where = "here";
+    for (const char* const unknown : {"nonesuch", "192.0.2.77"}) {
+        options.interface = unknown;
+        EXPECT_THAT(error_of([&] { const KernelSocket socket({place}, options); }),
+                    HasSubstr("is no network interface and no IPv4 address of one"));
+    }
+    for (const char* const known : {"", "lo", "127.0.0.1"}) {
+        options.interface = known;
+        EXPECT_NO_THROW(const KernelSocket socket({place}, options));
+    }
+}
+
 TEST(KernelSocket, UsesNoPrivilegeForItsBufferWhereItMayNot) {
     const std::size_t most = most_buffer();
     KernelSocket::Options options;

@@ -12,8 +12,6 @@ namespace spead::app {
 
 namespace {
 
-constexpr std::string_view kFile = "file:";
-
 std::string or_off(double value, bool off_word) {
     return value == 0 && off_word ? std::string("off") : duration_text(value);
 }
@@ -229,20 +227,20 @@ void OptionSet::cpu(const std::string& name, std::optional<unsigned>& out, const
 }
 
 void OptionSet::sink(const std::string& name, runtime::SinkPlan& out, const std::string& description) {
-    add(name, "null|verify|file:DIR", std::string(config::name_in(config::kSinkKinds, out.kind)), description,
-        [name, &out](const std::string& given) {
-            if (given.starts_with(kFile)) {
-                const std::string directory = given.substr(kFile.size());
+    add(name, "null|verify|file:DIR|raw:DIR", std::string(config::name_in(config::kSinkKinds, out.kind)),
+        description, [name, &out](const std::string& given) {
+            const std::size_t colon = std::min(given.find(':'), given.size());
+            const std::string kind = given.substr(0, colon);
+            if (kind == "file" || kind == "raw") {
+                const std::string directory = given.substr(std::min(colon + 1, given.size()));
                 if (directory.empty())
-                    throw_usage(name, "`{}` names no directory; write file:DIR", given);
-                out.kind = runtime::SinkKind::file;
+                    throw_usage(name, "`{}` names no directory; write {}:DIR", given, kind);
+                out.kind = config::choose(config::kSinkKinds, kind, name);
                 out.directory = directory;
                 return;
             }
-            if (given == "file")
-                throw_usage(name, "`file` names no directory; write file:DIR");
             if (given != "null" && given != "verify")
-                throw_usage(name, "`{}` is not a sink; give null, verify or file:DIR", given);
+                throw_usage(name, "`{}` is not a sink; give null, verify, file:DIR or raw:DIR", given);
             out.kind = config::choose(config::kSinkKinds, given, name);
             out.directory.clear();
         });

@@ -38,9 +38,10 @@ _dpdk_spead_value() {
             fi
             ;;
         *'|'*)
-            if [[ $typed == file:* && $value == *file:DIR* ]]; then
+            local kind=${typed%%:*}
+            if [[ $typed == ?*:* && $value == *"$kind:DIR"* ]]; then
                 # A colon begins a word of its own, unless a person took it out of COMP_WORDBREAKS.
-                mapfile -t COMPREPLY < <(compgen -P file: -d -- "${typed#file:}")
+                mapfile -t COMPREPLY < <(compgen -P "$kind:" -d -- "${typed#*:}")
                 return
             fi
             choices=${value//|/ }

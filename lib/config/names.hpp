@@ -32,9 +32,9 @@ inline constexpr std::array kCopies{Word{memory::CopySetting::automatic, "auto"}
 inline constexpr std::array kOnFull{
     Word{runtime::OnFullSetting::automatic, "auto"}, Word{runtime::OnFullSetting::drop_newest, "drop_newest"},
     Word{runtime::OnFullSetting::drop_oldest, "drop_oldest"}, Word{runtime::OnFullSetting::block, "block"}};
-inline constexpr std::array kSinkKinds{Word{runtime::SinkKind::null, "null"},
-                                       Word{runtime::SinkKind::verify, "verify"},
-                                       Word{runtime::SinkKind::file, "file"}};
+inline constexpr std::array kSinkKinds{
+    Word{runtime::SinkKind::null, "null"}, Word{runtime::SinkKind::verify, "verify"},
+    Word{runtime::SinkKind::file, "file"}, Word{runtime::SinkKind::raw, "raw"}};
 inline constexpr std::array kOnSinkError{Word{runtime::OnSinkError::stop, "stop"},
                                          Word{runtime::OnSinkError::end, "end"}};
 inline constexpr std::array kWays{Word{chunk::Way::automatic, "auto"}, Word{chunk::Way::direct, "direct"},

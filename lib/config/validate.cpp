@@ -216,18 +216,29 @@ class Rules {
                  "one heap of stream `{}` may have {}, more than the {} for all heaps; lower the largest "
                  "heap (`max_bytes`, --max-heap-bytes) or raise the memory (`[memory] heaps`, --memory)",
                  r.name, human_size(r.max_bytes), human_size(plan_.memory.heaps));
-        if (r.sink.kind == runtime::SinkKind::file && r.sink.directory.empty())
-            fail(path + ".sink", "a file sink needs a `directory` to write to");
-        if (r.sink.kind != runtime::SinkKind::file && !r.sink.directory.empty())
-            fail(path + ".sink.directory",
-                 "`directory` is for a file sink, and this one is `{}`; set `kind` to `file` or leave "
-                 "`directory` out",
-                 name_in(kSinkKinds, r.sink.kind));
+        sink(path + ".sink", r.sink);
         assignments(r, [&](std::size_t entry) { return place(fmt::format("{}.assign[{}]", path, entry)); });
         if (r.chunk)
             chunk(path, r, *r.chunk);
         if (r.capture)
             capture(path + ".capture", *r.capture);
+    }
+
+    void sink(const std::string& path, const runtime::SinkPlan& sink) const {
+        const std::string_view kind = name_in(kSinkKinds, sink.kind);
+        if (runtime::has_directory(sink.kind) && sink.directory.empty())
+            fail(path, "a {} sink needs a `directory` to write to", kind);
+        if (!runtime::has_directory(sink.kind) && !sink.directory.empty())
+            fail(
+                path + ".directory",
+                "`directory` is for a file or raw sink, and this one is `{}`; set `kind` to `file` or `raw`, "
+                "or leave `directory` out",
+                kind);
+        if (sink.kind != runtime::SinkKind::raw && sink.rotate_size > 0)
+            fail(path + ".rotate_size",
+                 "`rotate_size` is for a raw sink, and this one is `{}`; set `kind` to `raw`, or leave "
+                 "`rotate_size` out",
+                 kind);
     }
 
     void chunk_placement(const std::string& in, const ReceivePlan& r, const runtime::ChunkPlan& c) const {

@@ -70,7 +70,7 @@ std::vector<PathInUse> paths_in_use(std::span<const port::PlannedPort> ports, co
             add_read(paths, file.path);
     }
     for (const runtime::ReceivePlan& r : plan.receives) {
-        if (r.sink.kind == runtime::SinkKind::file)
+        if (runtime::has_directory(r.sink.kind))
             add(paths, r.sink.directory, W_OK);
         if (r.capture)
             for (const std::string& file : r.capture->files)

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "chunk/placement.hpp"
+#include "runtime/chunk_line.hpp"
 #include "runtime/chunk_sink.hpp"
 #include "runtime/lines_file.hpp"
 #include "runtime/output_directory.hpp"
@@ -19,9 +20,6 @@ namespace spead::runtime {
 /// written. When the disk is full, the incomplete file or line is removed; Error tells how much was written.
 class ChunkFileSink : public ChunkSink {
   public:
-    /// Limits the ranges of missing heaps in a line. With more, only the file says which are missing.
-    static constexpr std::size_t kMostRanges = 1024;
-
     /// Throws Error as OutputDirectory, and UsageError for a wrong placement.
     ChunkFileSink(const std::string& directory, std::string stream, const chunk::Placement& placement);
 
@@ -31,25 +29,12 @@ class ChunkFileSink : public ChunkSink {
     static std::string lines_path(const std::string& directory) { return directory + "/chunks.jsonl"; }
 
   private:
-    /// Converts ticks into nanoseconds since 1970. Not adjusted to later steps of the system's clock.
-    struct WallClock {
-        WallClock();
-        std::int64_t ns_of(std::uint64_t ticks) const;
-
-        std::uint64_t ticks_;
-        double ns_per_tick_;  ///< 0: unknown
-        std::int64_t ns_;
-    };
-
-    std::string line_of(const chunk::Chunk& chunk, const std::string& file) const;
     [[noreturn]] void fail(const std::string& name, int error) const;
 
     std::string stream_;
-    std::string placement_;
-    std::uint32_t packets_per_heap_;
+    ChunkLine line_;
     OutputDirectory directory_;
     LinesFile lines_;
-    WallClock clock_;
     std::uint64_t files_ = 0;
     std::uint64_t bytes_ = 0;  ///< in the files
 };

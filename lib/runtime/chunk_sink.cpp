@@ -6,17 +6,19 @@
 #include "base/error.hpp"
 #include "runtime/chunk_file_sink.hpp"
 #include "runtime/chunk_verify_sink.hpp"
+#include "runtime/raw_chunk_sink.hpp"
 
 namespace spead::runtime {
 
 void check_readable(SinkKind sink, memory::MemoryKind kind, const std::string& where) {
-    if (memory::cpu_accessible(kind) || (sink != SinkKind::verify && sink != SinkKind::file))
+    if (memory::cpu_accessible(kind) || sink == SinkKind::null || sink == SinkKind::user)
         return;
+    const char* const name = sink == SinkKind::raw ? "raw" : sink == SinkKind::file ? "file" : "verify";
     throw_usage(
         where,
         "the sink `{}` reads payload, and the CPU cannot read {} memory; set the `kind` of the sink to "
         "null, or `memory` of [receive.chunk] to host or pinned",
-        sink == SinkKind::file ? "file" : "verify", memory::name_of(kind));
+        name, memory::name_of(kind));
 }
 
 std::unique_ptr<ChunkSink> make_chunk_sink(const ReceivePlan& plan) {
@@ -27,6 +29,9 @@ std::unique_ptr<ChunkSink> make_chunk_sink(const ReceivePlan& plan) {
             return std::make_unique<ChunkVerifySink>(plan.name, plan.chunk->parsed(where));
         case SinkKind::file:
             return std::make_unique<ChunkFileSink>(plan.sink.directory, plan.name, plan.chunk->parsed(where));
+        case SinkKind::raw:
+            return std::make_unique<RawChunkSink>(plan.sink.directory, plan.name, plan.chunk->parsed(where),
+                                                  raw_options(plan.sink));
         case SinkKind::null:
         case SinkKind::user:
             break;

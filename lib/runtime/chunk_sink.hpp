@@ -20,6 +20,11 @@ class ChunkSink : public Sink {
         return attempt([&] { consume_chunk(chunk); });
     }
 
+    /// Takes a chunk as take_chunk() does, and says what became of it, as hand() does of a heap.
+    virtual void hand_chunk(const chunk::Chunk& chunk, const Settled& settled) noexcept {
+        settled(take_chunk(chunk));
+    }
+
     /// Uses the chunk, which is given back afterwards. Throws Error when the sink can take no more (a full
     /// disk), with how much it has written.
     virtual void consume_chunk(const chunk::Chunk& chunk) = 0;

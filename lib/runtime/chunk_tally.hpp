@@ -41,7 +41,7 @@ class ChunkTally {
         last_handed_over_ = chunk.handed_over;
         add(taken_, 1);
     }
-    /// Notes the consumer's answer.
+    /// Notes the consumer's answer. Any thread.
     void deliver(bool kept) noexcept { add(kept ? delivered_ : unwritten_, 1); }
     /// Notes that a chunk was given back that the consumer had for so long. Any thread.
     void give_back(std::uint64_t ns) noexcept {

@@ -181,9 +181,9 @@ bool Consumers::drain(Feed& feed) {
     std::array<heap::HeapHandle, kBurst> heaps;
     const std::size_t n = feed.sink_->failed() ? feed.queue_->pop_burst(heaps) : take(*feed.queue_, heaps);
     for (std::size_t i = 0; i < n; i++) {
-        const bool taken = feed.sink_->take(heaps[i]);
-        heaps[i].reset();
-        (taken ? feed.delivered_ : feed.unwritten_).fetch_add(1, std::memory_order_release);
+        feed.sink_->hand(std::move(heaps[i]), [&feed](bool kept) {
+            (kept ? feed.delivered_ : feed.unwritten_).fetch_add(1, std::memory_order_release);
+        });
         feed.sink_->show_compared();
     }
     return n != 0;
@@ -212,6 +212,8 @@ std::pair<std::vector<Consumers::Feed*>, bool> Consumers::look_at_feeds(Thread& 
         if (f->finishes_sink_ && std::none_of(rest.begin(), rest.end(), same) &&
             std::none_of(next, leave.end(), same))
             f->sink_->end();
+        else
+            f->sink_->settle();
         f->gone_.store(true, std::memory_order_release);
     }
     const std::lock_guard lock(me.mutex);

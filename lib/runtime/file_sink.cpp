@@ -5,28 +5,12 @@
 #include <span>
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "base/units.hpp"
-#include "runtime/heap_items.hpp"
+#include "runtime/heap_line.hpp"
 
 namespace spead::runtime {
-
-namespace {
-
-nlohmann::ordered_json items_json(const heap::HeapHandle& heap) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const wire::ItemView& i : items_of(heap)) {
-        if (i.immediate)
-            list.push_back({{"id", i.id}, {"immediate", i.value}});
-        else
-            list.push_back({{"id", i.id}, {"offset", i.offset}, {"length", i.length}});
-    }
-    return list;
-}
-
-}  // namespace
 
 FileSink::FileSink(std::string directory, std::string stream)
     : stream_(std::move(stream)),
@@ -42,7 +26,7 @@ void FileSink::fail(const std::string& path, int error) const {
 
 void FileSink::consume(const heap::HeapHandle& heap) {
     std::string file;
-    if (heap.complete() || (!heap.has_length() && heap.contiguous()))
+    if (keeps_payload(heap))
         file = write_payload(heap);
     if (const int error = lines_.append(line_of(heap, file)); error != 0)
         fail(lines_path(directory_.path()), error);
@@ -61,23 +45,7 @@ std::string FileSink::write_payload(const heap::HeapHandle& heap) {
 }
 
 std::string FileSink::line_of(const heap::HeapHandle& heap, const std::string& file) const {
-    nlohmann::ordered_json line;
-    line["stream"] = stream_;
-    line["cnt"] = heap.cnt();
-    line["complete"] = heap.complete();
-    line["length"] =
-        heap.has_length() ? nlohmann::ordered_json(heap.length()) : nlohmann::ordered_json(nullptr);
-    line["received"] = heap.received();
-    if (heap.last_time() != 0)
-        line["arrival"] = {{"first_ns", heap.first_time()}, {"last_ns", heap.last_time()}};
-    line["missing"] = nlohmann::ordered_json::array();
-    for (const heap::Range& r : heap.missing())
-        line["missing"].push_back({r.begin, r.end});
-    line["items"] = items_json(heap);
-    if (!heap.complete())
-        line["end"] = name_of(heap.end());
-    if (heap.item_past_end())
-        line["item_past_end"] = true;
+    nlohmann::ordered_json line = heap_line(stream_, heap);
     if (!file.empty())
         line["file"] = file;
     return line.dump() + '\n';

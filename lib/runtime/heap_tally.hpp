@@ -6,8 +6,8 @@
 
 namespace spead::runtime {
 
-/// Counts the heaps that were taken from one queue, by their outcome. Written by the threads that take them;
-/// any thread reads it.
+/// Counts the heaps that were taken from one queue, by their outcome. Written by the threads that take them,
+/// and those of their sinks; any thread reads it.
 class HeapTally {
   public:
     struct Done {

@@ -44,29 +44,39 @@ FileDescriptor open_directory(const std::string& path, std::string_view what) {
 OutputDirectory::OutputDirectory(std::string path, std::string_view what)
     : path_(std::move(path)), directory_(open_directory(path_, what)) {}
 
-OutputDirectory::Written OutputDirectory::write_new(const std::string& name,
-                                                    std::span<const std::span<const std::byte>> parts) const {
-    Written written{name + ".bin"};
-    FileDescriptor file;
+OutputDirectory::Opened OutputDirectory::open_new(const std::string& name, std::string_view extension) const {
+    Opened opened{{}, fmt::format("{}{}", name, extension)};
     for (unsigned suffix = 2;; suffix++) {
         // O_EXCL follows no link.
-        file = FileDescriptor(
-            openat(directory_.get(), written.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-        if (file)
-            break;
+        opened.file = FileDescriptor(
+            openat(directory_.get(), opened.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+        if (opened.file)
+            return opened;
         if (errno != EEXIST || suffix > kMostSuffixes) {
-            written.error = errno;
-            return written;
+            opened.error = errno;
+            return opened;
         }
-        written.name = fmt::format("{}-{}.bin", name, suffix);
+        opened.name = fmt::format("{}-{}{}", name, suffix, extension);
     }
+}
+
+void OutputDirectory::remove(const std::string& name) const noexcept {
+    unlinkat(directory_.get(), name.c_str(), 0);
+}
+
+OutputDirectory::Written OutputDirectory::write_new(const std::string& name,
+                                                    std::span<const std::span<const std::byte>> parts) const {
+    Opened opened = open_new(name, ".bin");
+    Written written{std::move(opened.name), opened.error};
+    if (written.error != 0)
+        return written;
     for (const std::span<const std::byte> part : parts)
         if (written.error == 0)
-            written.error = write_all(file.get(), part);
-    if (close(file.release()) != 0 && written.error == 0)
+            written.error = write_all(opened.file.get(), part);
+    if (close(opened.file.release()) != 0 && written.error == 0)
         written.error = errno;
     if (written.error != 0)
-        unlinkat(directory_.get(), written.name.c_str(), 0);
+        remove(written.name);
     return written;
 }
 

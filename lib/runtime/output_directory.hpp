@@ -21,6 +21,17 @@ class OutputDirectory {
     const std::string& path() const noexcept { return path_; }
     int descriptor() const noexcept { return directory_.get(); }
 
+    struct Opened {
+        FileDescriptor file;
+        std::string name;
+        int error = 0;  ///< errno; then there is no file
+    };
+    /// Makes the new file NAME + EXTENSION; if that exists, the first free one of NAME-2 + EXTENSION, NAME-3
+    /// + EXTENSION, ... Follows no link.
+    Opened open_new(const std::string& name, std::string_view extension) const;
+    /// Removes a file, if it is there.
+    void remove(const std::string& name) const noexcept;
+
     struct Written {
         std::string name;  ///< of the file
         int error = 0;     ///< errno; then the file was removed again

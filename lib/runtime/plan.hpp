@@ -42,7 +42,12 @@ enum class Backend : std::uint8_t { port, kernel };
 /// memif), else drop_newest.
 enum class OnFullSetting : std::uint8_t { automatic, drop_newest, drop_oldest, block };
 /// Names the kind of sink. `user`: C++ code takes the heaps (UserQueues); a configuration cannot say so.
-enum class SinkKind : std::uint8_t { null, verify, file, user };
+enum class SinkKind : std::uint8_t { null, verify, file, raw, user };
+
+/// Returns whether the sink writes to a directory.
+constexpr bool has_directory(SinkKind kind) noexcept {
+    return kind == SinkKind::file || kind == SinkKind::raw;
+}
 /// Says what follows when a sink can write no more: it takes no more heaps and the other streams go on, or
 /// the run ends.
 enum class OnSinkError : std::uint8_t { stop, end };
@@ -103,8 +108,9 @@ struct PortPlan {
 
 struct SinkPlan {
     SinkKind kind = SinkKind::null;
-    std::string directory{};  ///< file sink only
+    std::string directory{};  ///< of a sink that writes files
     OnSinkError on_error = OnSinkError::stop;
+    std::uint64_t rotate_size = 0;  ///< of a raw sink: bytes at which the next file begins; 0: never
     bool operator==(const SinkPlan&) const = default;
 };
 

@@ -55,7 +55,7 @@ void check_files(const Plan& plan, std::span<const port::PlannedPort> ports) {
             uses.push_back(FileUse::planned(path, FileUse::Way::write, where + " writes", where));
     }
     for (const ReceivePlan& r : plan.receives) {
-        if (r.sink.kind == SinkKind::file) {
+        if (has_directory(r.sink.kind)) {
             const std::string where = fmt::format("sink of {}", r.name);
             check_sink_directory(r.sink.directory, where);
             const std::string lines = r.chunk ? ChunkFileSink::lines_path(r.sink.directory)

@@ -9,6 +9,7 @@
 #include "base/verify_sequence.hpp"
 #include "runtime/file_sink.hpp"
 #include "runtime/heap_items.hpp"
+#include "runtime/raw_sink.hpp"
 
 namespace spead::runtime {
 
@@ -22,6 +23,12 @@ constexpr std::uint64_t kReported = 10;
 
 bool Sink::take(const heap::HeapHandle& heap) noexcept {
     return attempt([&] { consume(heap); });
+}
+
+void Sink::hand(heap::HeapHandle heap, const Settled& settled) noexcept {
+    const bool kept = take(heap);
+    heap.reset();
+    settled(kept);
 }
 
 void Sink::end() noexcept {
@@ -135,6 +142,8 @@ std::unique_ptr<Sink> make_sink(const SinkPlan& plan, const std::string& stream)
             return std::make_unique<VerifySink>(stream);
         case SinkKind::file:
             return std::make_unique<FileSink>(plan.directory, stream);
+        case SinkKind::raw:
+            return std::make_unique<RawSink>(plan.directory, stream, raw_options(plan));
         case SinkKind::null:
         case SinkKind::user:
             break;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,11 +23,19 @@ namespace spead::runtime {
 /// and failure.
 class Sink {
   public:
+    /// Says once what became of a heap or chunk: true when the sink has it for good, false when it is lost.
+    using Settled = std::function<void(bool kept)>;
+
     virtual ~Sink() = default;
 
     /// Calls consume(), unless the sink has failed. Returns false when it has failed, now or before; then the
     /// heap is lost.
     bool take(const heap::HeapHandle& heap) noexcept;
+    /// Takes a heap as take() does, gives it back, and says what became of it: at once, or later on another
+    /// thread, at the latest before settle() or end() returns.
+    virtual void hand(heap::HeapHandle heap, const Settled& settled) noexcept;
+    /// Waits until all heaps are settled. The thread that takes.
+    virtual void settle() noexcept {}
     /// Calls finish(), also after a failure: buffered data may still find room.
     void end() noexcept;
 
@@ -74,9 +83,10 @@ class Sink {
         }
     }
 
-  private:
+    /// Makes the sink fail. Any thread.
     void fail(const char* what) noexcept;
 
+  private:
     std::uint64_t compared_right_ = 0;  ///< of the consuming thread, as the next
     std::uint64_t compared_wrong_ = 0;
     std::atomic<std::uint64_t> verified_{0};

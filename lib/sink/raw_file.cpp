@@ -52,7 +52,7 @@ int RawFile::write(std::span<const std::byte> bytes, std::uint64_t offset) noexc
         }
         if (n < 0)
             return errno;
-        // What follows must start at a sector again.
+        // The next write must start at a sector again.
         const std::size_t whole =
             direct() ? static_cast<std::size_t>(n) / kSector * kSector : static_cast<std::size_t>(n);
         if (whole == 0 && ++idle == kMostIdleWrites)

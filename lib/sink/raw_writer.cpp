@@ -38,7 +38,6 @@ RawWriter::RawWriter(const Options& options, Hooks hooks)
     MadeOutput made = make_output(options.way, blocks_);
     output_ = std::move(made.output);
     why_pwrite_ = std::move(made.why_pwrite);
-    thread_ = start_thread("raw sink", [this] { run(); });
 }
 
 RawWriter::~RawWriter() {
@@ -54,6 +53,9 @@ RawWriter::Written RawWriter::written() const {
 
 bool RawWriter::add(std::span<const std::span<const std::byte>> parts, const MakeLine& line,
                     const Settled& settled) {
+    // Here, so that it runs on the CPUs of the thread that adds.
+    if (!thread_.joinable())
+        thread_ = start_thread("raw sink", [this] { run(); });
     Record record;
     for (const auto part : parts)
         record.bytes += part.size();

@@ -69,7 +69,7 @@ class RawWriter {
         std::uint64_t lines = 0;
     };
 
-    /// Throws Error when there is no memory, or no thread.
+    /// Throws Error when there is no memory. The first record starts the thread.
     RawWriter(const Options& options, Hooks hooks);
     /// Finishes.
     ~RawWriter();

@@ -284,8 +284,8 @@ constexpr std::array kSinkKeys{
         .unset = "none",
         .example = "\"/data/out\"",
         .option = "--sink",
-        .word = "file:DIR",
-        .help = "Names the directory that a file sink writes to",
+        .word = "file:DIR|raw:DIR",
+        .help = "Names the directory that a file or raw sink writes to",
     },
     Key{
         .name = "on_error",
@@ -293,6 +293,14 @@ constexpr std::array kSinkKeys{
         .change = Change::anew,
         .option = "--on-sink-error",
         .help = "Stops the sink, or ends the run, when it cannot write",
+    },
+    Key{
+        .name = "rotate_size",
+        .field = size<&ReceivePlan::sink, &SinkPlan::rotate_size>,
+        .range = {0, std::int64_t{1} << 50},
+        .change = Change::anew,
+        .terse = true,
+        .help = "Begins a raw sink's next file at this size; 0 = never",
     },
 };
 

@@ -70,6 +70,7 @@ TEST(Recv, EachOptionArrivesAtItsPlaceAndNowhereElse) {
     expect_recv("--on-sink-error end --sink file:a", [](Plan&, Receive& r) {
         r.sink = {runtime::SinkKind::file, "a", runtime::OnSinkError::end};
     });
+    expect_recv("--sink raw:a:b", [](Plan&, Receive& r) { r.sink = {runtime::SinkKind::raw, "a:b"}; });
     expect_recv("--sink file:out/a", [](Plan&, Receive& r) { r.sink = {runtime::SinkKind::file, "out/a"}; });
     expect_recv("--lcores 1,3-5", [](Plan&, Receive& r) { r.lcores = {1, 3, 4, 5}; });
     expect_recv("--memory 2GiB", [](Plan& p, Receive&) { p.memory.heaps = std::uint64_t{2} << 30; });
@@ -216,8 +217,9 @@ TEST(Recv, WrongValuesNameTheOptionTheTextAndWhatIsRight) {
         {"--history-time off", {"--history-time: `off`", "seconds"}},
         {"--history-time 0", {"--history-time", "no heap is remembered"}},
         {"--on-full drop-newest", {"--on-full: `drop-newest`", "did you mean `drop_newest`"}},
-        {"--sink disk", {"--sink: `disk`", "null, verify or file:DIR"}},
+        {"--sink disk", {"--sink: `disk`", "null, verify, file:DIR or raw:DIR"}},
         {"--sink file", {"--sink: `file` names no directory", "file:DIR"}},
+        {"--sink raw:", {"--sink: `raw:` names no directory", "raw:DIR"}},
         {"--sink file:", {"--sink: `file:` names no directory"}},
         {"--memory 1", {"--memory: `1`", "4 KiB"}},
         {"--heaps -1", {"--heaps: `-1`"}},

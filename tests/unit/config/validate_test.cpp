@@ -295,12 +295,17 @@ TEST(Validate, AHistoryNeedsATime) {
     });
 }
 
-TEST(Validate, OnlyAFileSinkHasADirectoryAndItNeedsOne) {
+TEST(Validate, OnlyASinkThatWritesFilesHasADirectory) {
     expect_refused([](Plan& p) { p.receives[0].sink.kind = runtime::SinkKind::file; }, "receive[0].sink",
                    {"`directory`"});
     expect_refused([](Plan& p) { p.receives[0].sink.directory = "out"; }, "receive[0].sink.directory",
-                   {"file sink", "`null`"});
-    expect_accepted([](Plan& p) { p.receives[0].sink = {runtime::SinkKind::file, "out"}; });
+                   {"file or raw sink", "`null`"});
+    expect_refused(
+        [](Plan& p) {
+            p.receives[0].sink = {runtime::SinkKind::file, "a", {}, 1};
+        },
+        "receive[0].sink.rotate_size", {"raw sink", "`file`"});
+    expect_accepted([](Plan& p) { p.receives[0].sink = {runtime::SinkKind::raw, "a", {}, 1}; });
 }
 
 TEST(Validate, CapturesHaveFilesOfTheirOwn) {

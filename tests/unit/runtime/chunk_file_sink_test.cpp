@@ -77,13 +77,13 @@ TEST(ChunkFileSink, NamesNoRangesWhenThereAreTooMany) {
     ChunkRig rig(placement);
     ChunkFileSink sink(directory.file("out"), "s0", chunk::Placement::parse(placement));
     std::vector<std::size_t> heaps;
-    for (std::size_t i = 0; i < 2 * ChunkFileSink::kMostRanges; i += 2)
+    for (std::size_t i = 0; i < 2 * ChunkLine::kMostRanges; i += 2)
         heaps.push_back(i + 1);
     sink.consume_chunk(rig.chunk(0, heaps, [](chunk::Chunk&) {}));
     EXPECT_EQ(last_line(directory)["missing"], nullptr);
     heaps.erase(heaps.begin());
     sink.consume_chunk(rig.chunk(1, heaps, [](chunk::Chunk&) {}));
-    EXPECT_EQ(last_line(directory)["missing"].size(), ChunkFileSink::kMostRanges);
+    EXPECT_EQ(last_line(directory)["missing"].size(), ChunkLine::kMostRanges);
 }
 
 TEST(ChunkFileSink, ALackOfRoomRemovesTheFileAndSaysWhatIsKept) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/consumers.hpp"
 
+#include <chrono>
 #include <deque>
 #include <mutex>
 #include <optional>
 #include <sched.h>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -132,6 +134,60 @@ TEST(Consumers, ShowNoHeapVerifiedBeforeItIsDelivered) {
     EXPECT_EQ(sink.ahead, 0U);
     EXPECT_EQ(sink.verified(), 3U);
     EXPECT_EQ(sink.feed->done().delivered, 3U);
+}
+
+/// Settles its heaps when it is asked to, as one whose disk is behind. The third is lost.
+class LateSink : public Sink {
+  public:
+    void hand(heap::HeapHandle, const Settled& settled) noexcept override { waiting_.push_back(settled); }
+    void settle() noexcept override {
+        for (const Settled& settled : std::exchange(waiting_, {}))
+            settled(++settled_ != 3);
+    }
+    void consume(const heap::HeapHandle&) override {}
+    void finish() override { settle(); }
+
+  private:
+    std::vector<Settled> waiting_;
+    int settled_ = 0;
+};
+
+TEST(Consumers, CountAHeapWhenItsSinkHasSettledIt) {
+    Rig rig;
+    LateSink sink;
+    Consumers consumers(0);
+    Consumers::Feed& feed = consumers.add(rig.queue(), sink);
+    consumers.start(1, {});
+    for (std::uint64_t cnt = 1; cnt <= 4; cnt++)
+        EXPECT_EQ(rig.give(Packet(cnt).whole(8)), PacketOutcome::placed);
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (rig.queued() > 0 && std::chrono::steady_clock::now() < limit)
+        std::this_thread::yield();
+    EXPECT_EQ(feed.done().all(), 0U);
+    rig.queue().close();
+    consumers.join();
+    EXPECT_EQ(feed.done().delivered, 3U);
+    EXPECT_EQ(feed.done().unwritten, 1U);
+}
+
+TEST(Consumers, LetNoQueueGoBeforeItsHeapsAreSettled) {
+    Rig rig;
+    LateSink sink;
+    Consumers consumers(0);
+    Consumers::Feed& feed = consumers.add(rig.queue(), sink);
+    consumers.start(1, {});
+    for (std::uint64_t cnt = 1; cnt <= 4; cnt++)
+        EXPECT_EQ(rig.give(Packet(cnt).whole(8)), PacketOutcome::placed);
+    rig.queue().close();
+    std::optional<Consumers::Done> done;
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!done && std::chrono::steady_clock::now() < limit) {
+        done = consumers.remove(feed, false);
+        std::this_thread::yield();
+    }
+    ASSERT_TRUE(done);
+    EXPECT_EQ(done->delivered, 3U);
+    EXPECT_EQ(done->unwritten, 1U);
 }
 
 TEST(Consumers, GiveEverySinkTheHeapsOfItsQueueInOrderAndFinishIt) {

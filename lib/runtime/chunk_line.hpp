@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "chunk/chunk.hpp"
+#include "chunk/placement.hpp"
+
+namespace spead::runtime {
+
+/// Writes what an index line says of a chunk, and where it is.
+class ChunkLine {
+  public:
+    /// Limits the ranges of missing heaps in a line. With more, only the file says which are missing.
+    static constexpr std::size_t kMostRanges = 1024;
+
+    /// Throws UsageError for a wrong placement.
+    ChunkLine(std::string stream, const chunk::Placement& placement);
+
+    /// Returns the line, with its newline, of a chunk whose payload, presence and extra values are in the
+    /// file from `offset` on.
+    std::string of(const chunk::Chunk& chunk, const std::string& file, std::uint64_t offset) const;
+
+  private:
+    /// Converts ticks into nanoseconds since 1970. Not adjusted to later steps of the system's clock.
+    struct WallClock {
+        WallClock();
+        std::int64_t ns_of(std::uint64_t ticks) const;
+
+        std::uint64_t ticks_;
+        double ns_per_tick_;  ///< 0: unknown
+        std::int64_t ns_;
+    };
+
+    std::string stream_;
+    std::string placement_;
+    std::uint32_t packets_per_heap_;
+    WallClock clock_;
+};
+
+}  // namespace spead::runtime

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/raw_output.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/units.hpp"
+
+namespace spead::runtime {
+
+RawOutput::RawOutput(const std::string& directory, std::string stream, Kind kind,
+                     std::function<void(const char* what)> fail, const sink::RawWriter::Options& options)
+    : stream_(std::move(stream)),
+      kind_(std::move(kind)),
+      fail_(std::move(fail)),
+      directory_(directory, kind_.what),
+      lines_(directory_.descriptor(), kind_.index, directory + '/' + kind_.index,
+             fmt::format("the sink of {} writes", stream_), fmt::format("sink of {}", stream_)),
+      writer_(options, hooks()) {
+    if (!writer_.why_pwrite().empty())
+        log_notice(
+            LogType::runtime,
+            "stream {}: the sink writes with pwrite, one block after the other: io_uring is refused: {}",
+            stream_, writer_.why_pwrite());
+}
+
+sink::RawWriter::Hooks RawOutput::hooks() {
+    sink::RawWriter::Hooks hooks;
+    hooks.open = [this] { return open(); };
+    hooks.remove = [this](const sink::RawFile& file) { directory_.remove(file.name()); };
+    hooks.append = [this](std::string_view lines, std::uint64_t& written) {
+        const std::uint64_t before = lines_.lines();
+        const int error = lines_.append(lines);
+        written = lines_.lines() - before;
+        return error;
+    };
+    hooks.failed = [this](const std::string& file, int error) { fail_(failure(file, error).c_str()); };
+    hooks.no_direct = [this] {
+        log_notice(
+            LogType::runtime,
+            "stream {}: the sink writes through the page cache: the file system of {} refuses O_DIRECT",
+            stream_, directory_.path());
+    };
+    return hooks;
+}
+
+std::shared_ptr<sink::RawFile> RawOutput::open() const {
+    OutputDirectory::Opened opened = directory_.open_new(stream_, ".raw");
+    if (opened.error != 0)
+        throw Error(failure(opened.name, opened.error));
+    return std::make_shared<sink::RawFile>(std::move(opened.file), std::move(opened.name));
+}
+
+std::string RawOutput::failure(const std::string& file, int error) const {
+    const sink::RawWriter::Written done = writer_.written();
+    return fmt::format(
+        "{}/{}: cannot write: {}; written before that: the payload of {} {} ({}), {} lines in {}/{}",
+        directory_.path(), file.empty() ? kind_.index : file, std::strerror(error), done.records, kind_.what,
+        human_size(done.bytes), done.lines, directory_.path(), kind_.index);
+}
+
+void RawOutput::add(std::span<const std::span<const std::byte>> parts, const Line& line,
+                    const Sink::Settled& settled) {
+    writer_.add(parts, line, settled);
+}
+
+void RawOutput::finish() {
+    if (const int error = writer_.finish(); error != 0)
+        throw_error(directory_.path(), "cannot cut a raw file to its length: {}", std::strerror(error));
+}
+
+}  // namespace spead::runtime

@@ -91,8 +91,9 @@ std::string plan_table(const PlanShares& shares) {
         table.word("of the link", fmt::format("{}", fmt::join(links, ", ")));
         table.word("receives", shard.streams.empty() ? "nothing" : endpoints_cell(shard));
     }
-    std::string text = fmt::format("plan {}: {} endpoints in {} streams\n\n{}", shares.plan, shares.endpoints,
-                                   shares.streams, table.text());
+    std::string text = fmt::format("plan {}: {} endpoint{} in {} stream{}\n\n{}", shares.plan,
+                                   shares.endpoints, shares.endpoints == 1 ? "" : "s", shares.streams,
+                                   shares.streams == 1 ? "" : "s", table.text());
     if (unrated != 0)
         text += "\nStreams without `expected_rate` are not in these rates.\n";
     if (unknown_link)

@@ -285,8 +285,10 @@ std::string describe_shard(const Plan& mine, const Plan& whole) {
     };
     const Shard shard{mine.shard.index, mine.shard.count};
     if (mine.receives.empty())
-        return fmt::format("shard {} receives nothing: the plan has {} endpoints in {} streams for {} shards",
-                           to_string(shard), endpoints(whole), whole.receives.size(), shard.count);
+        return fmt::format(
+            "shard {} receives nothing: the plan has {} for {} shards", to_string(shard),
+            endpoints(whole) == 1 ? "1 endpoint" : fmt::format("{} endpoints", endpoints(whole)),
+            shard.count);
     return fmt::format("shard {}: {} of {} endpoints, in {} of {} streams", to_string(shard), endpoints(mine),
                        endpoints(whole), mine.receives.size(), whole.receives.size());
 }

@@ -150,7 +150,7 @@ class Shards(harness.ProgramTest):
         self.file.write_text(text.replace("0+7", "0+1"), encoding="utf-8")
         running = self.start("run", "--config", self.file, "--shard", "2/3")
         running.wait_for(lambda: "nothing is received or sent; Ctrl-C ends" in running.text(1), "word that it waits")
-        self.assertIn("shard 2/3 receives nothing: the plan has 2 endpoints in 1 streams for 3 shards", running.text(1))
+        self.assertIn("shard 2/3 receives nothing: the plan has 2 endpoints for 3 shards", running.text(1))
         self.file.write_text(text, encoding="utf-8")
         running.process.send_signal(signal.SIGHUP)
         running.wait_for(lambda: "SIGHUP: shard 2/3: 2 of 8 endpoints" in running.text(1), "word of the new plan")

@@ -28,7 +28,7 @@ const char* const kUnrated = "[[receive]]\nname = \"low\"\nport = \"p0\"\nendpoi
 
 TEST(PlanFormats, TheTableHasARowForEachShard) {
     const std::string text = plan_table(shares_of(plan_from(), 3, 0, "plan"));
-    EXPECT_THAT(text, HasSubstr("plan fleet: 8 endpoints in 1 streams\n"));
+    EXPECT_THAT(text, HasSubstr("plan fleet: 8 endpoints in 1 stream\n"));
     EXPECT_THAT(text,
                 testing::ContainsRegex("0/3 +3 +60.0 Gb/s +p0 60 % of 100 Gb/s +vis 239.1.0.0\\+2:7148\n"));
     EXPECT_THAT(text,

@@ -206,8 +206,11 @@ void RawWriter::write_all(Lock& lock) {
     for (bool timed_out = false;;) {
         if (!failed_) {
             submit_waiting(lock);
-            take_done(lock);
+            const Failure failure = take_done();
+            // Records before it are kept.
             settle_done(lock);
+            if (failure.error != 0)
+                fail(lock, failure.file, failure.error);
         }
         if (failed_) {
             lose_rest(lock);
@@ -258,18 +261,19 @@ void RawWriter::submit_waiting(Lock& lock) {
     }
 }
 
-void RawWriter::take_done(Lock& lock) {
-    while (!under_way_.empty() && under_way_.front()->done) {
+/// Takes the blocks that are done, up to the first that failed. Returns its file and error.
+RawWriter::Failure RawWriter::take_done() {
+    Failure failure;
+    while (!under_way_.empty() && under_way_.front()->done && failure.error == 0) {
         Block& block = *under_way_.front();
         under_way_.pop_front();
-        const int error = block.error;
-        const std::string name = block.file->name();
-        if (error == 0 && !failed_)
+        if (block.error != 0)
+            failure = {block.file->name(), block.error};
+        else if (!failed_)
             done_number_ = block.number;
         give_back(block);
-        if (error != 0)
-            fail(lock, name, error);
     }
+    return failure;
 }
 
 void RawWriter::give_back(Block& block) {
@@ -343,7 +347,7 @@ void RawWriter::lose_rest(Lock& lock) {
         lock.unlock();
         output_->wait();
         lock.lock();
-        take_done(lock);
+        take_done();
     }
     std::move(records_.begin(), records_.end(), std::back_inserter(batch_));
     records_.clear();

@@ -101,12 +101,16 @@ class RawWriter {
         Settled settled;
     };
     using Lock = std::unique_lock<std::mutex>;
+    struct Failure {
+        std::string file{};
+        int error = 0;
+    };
 
     void run() noexcept;
     void write_all(Lock& lock);
     bool look_at_idle(bool timed_out);
     void submit_waiting(Lock& lock);
-    void take_done(Lock& lock);
+    Failure take_done();
     void settle_done(Lock& lock);
     void append_lines();
     void settle_front(bool written);

@@ -143,6 +143,26 @@ class Unit(harness.ProgramTest):
         complaints = [line for line in verified.stderr.splitlines() if "dpdk-spead" in line]
         self.assertEqual((verified.returncode, complaints), (0, []), verified.stderr)
 
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not here")
+    def test_systemd_understands_the_drop_in_of_a_shard(self):
+        text = (ROOT / "config/dpdk-spead@.service").read_text(encoding="utf-8")
+        unit = self.directory / "dpdk-spead@example.service"
+        unit.write_text(text.replace("/usr/local/bin/dpdk-spead", harness.program()), encoding="utf-8")
+        drop_in = self.directory / "dpdk-spead@example.service.d" / "shard.conf"
+        drop_in.parent.mkdir()
+        shutil.copy(ROOT / "config/deploy/systemd/shard.conf", drop_in)
+        verified = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True,
+                                  check=False)
+        complaints = [line for line in verified.stderr.splitlines() if "shard" in line or "dpdk-spead" in line]
+        self.assertEqual((verified.returncode, complaints), (0, []), verified.stderr)
+
+    def test_a_host_whose_file_names_no_shard_does_not_take_the_whole_plan(self):
+        text = (ROOT / "config/deploy/systemd/shard.conf").read_text(encoding="utf-8")
+        environment = dict(line.removeprefix("Environment=").split("=", 1) for line in text.splitlines()
+                           if line.startswith("Environment="))
+        self.refused("check", "--config", ROOT / "config/receive.toml", status=2, says=("shard",),
+                     environment=environment)
+
 
 if __name__ == "__main__":
     harness.main()

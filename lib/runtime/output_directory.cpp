@@ -44,19 +44,21 @@ FileDescriptor open_directory(const std::string& path, std::string_view what) {
 OutputDirectory::OutputDirectory(std::string path, std::string_view what)
     : path_(std::move(path)), directory_(open_directory(path_, what)) {}
 
-OutputDirectory::Opened OutputDirectory::open_new(const std::string& name, std::string_view extension) const {
-    Opened opened{{}, fmt::format("{}{}", name, extension)};
-    for (unsigned suffix = 2;; suffix++) {
+OutputDirectory::Opened OutputDirectory::open_new(const std::string& name, std::string_view extension,
+                                                  unsigned first) const {
+    Opened opened;
+    for (opened.suffix = first;; opened.suffix++) {
+        opened.name = opened.suffix <= 1 ? fmt::format("{}{}", name, extension)
+                                         : fmt::format("{}-{}{}", name, opened.suffix, extension);
         // O_EXCL follows no link.
         opened.file = FileDescriptor(
             openat(directory_.get(), opened.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
         if (opened.file)
             return opened;
-        if (errno != EEXIST || suffix > kMostSuffixes) {
+        if (errno != EEXIST || opened.suffix - first >= kMostSuffixes) {
             opened.error = errno;
             return opened;
         }
-        opened.name = fmt::format("{}-{}{}", name, suffix, extension);
     }
 }
 

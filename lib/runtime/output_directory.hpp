@@ -24,11 +24,12 @@ class OutputDirectory {
     struct Opened {
         FileDescriptor file;
         std::string name;
-        int error = 0;  ///< errno; then there is no file
+        int error = 0;        ///< errno; then there is no file
+        unsigned suffix = 1;  ///< 1: the name has none
     };
     /// Makes the new file NAME + EXTENSION; if that exists, the first free one of NAME-2 + EXTENSION, NAME-3
-    /// + EXTENSION, ... Follows no link.
-    Opened open_new(const std::string& name, std::string_view extension) const;
+    /// + EXTENSION, ... `first`: the suffix to begin with. Follows no link.
+    Opened open_new(const std::string& name, std::string_view extension, unsigned first = 1) const;
     /// Removes a file, if it is there.
     void remove(const std::string& name) const noexcept;
 

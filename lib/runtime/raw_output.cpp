@@ -48,10 +48,11 @@ sink::RawWriter::Hooks RawOutput::hooks() {
     return hooks;
 }
 
-std::shared_ptr<sink::RawFile> RawOutput::open() const {
-    OutputDirectory::Opened opened = directory_.open_new(stream_, ".raw");
+std::shared_ptr<sink::RawFile> RawOutput::open() {
+    OutputDirectory::Opened opened = directory_.open_new(stream_, ".raw", next_suffix_);
     if (opened.error != 0)
         throw Error(failure(opened.name, opened.error));
+    next_suffix_ = opened.suffix + 1;
     return std::make_shared<sink::RawFile>(std::move(opened.file), std::move(opened.name));
 }
 

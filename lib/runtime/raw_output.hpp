@@ -46,7 +46,7 @@ class RawOutput {
 
   private:
     sink::RawWriter::Hooks hooks();
-    std::shared_ptr<sink::RawFile> open() const;
+    std::shared_ptr<sink::RawFile> open();
     std::string failure(const std::string& file, int error) const;
 
     std::string stream_;
@@ -54,6 +54,7 @@ class RawOutput {
     std::function<void(const char* what)> fail_;
     OutputDirectory directory_;
     LinesFile lines_;
+    unsigned next_suffix_ = 1;  ///< of the next file; those before it exist
     sink::RawWriter writer_;
 };
 

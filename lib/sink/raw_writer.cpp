@@ -222,8 +222,11 @@ void RawWriter::write_all(Lock& lock) {
         } else if (!waiting_.empty() || look_at_idle(std::exchange(timed_out, false))) {
             continue;
         }
-        if (ending_)
+        // Records may have come while lines were appended.
+        if (ending_ && records_.empty())
             return;
+        if (ending_)
+            continue;
         timed_out = work_.wait_for(lock, options_.idle) == std::cv_status::timeout;
     }
 }
@@ -344,9 +347,11 @@ void RawWriter::lose_rest(Lock& lock) {
     if (filling_ != nullptr)
         give_back(*std::exchange(filling_, nullptr));
     while (!under_way_.empty()) {
-        lock.unlock();
-        output_->wait();
-        lock.lock();
+        if (!under_way_.front()->done) {
+            lock.unlock();
+            output_->wait();
+            lock.lock();
+        }
         take_done();
     }
     std::move(records_.begin(), records_.end(), std::back_inserter(batch_));

@@ -2,7 +2,9 @@
 #include "sink/uring_output.hpp"
 
 #include <cerrno>
+#include <sched.h>
 #include <sys/uio.h>
+#include <utility>
 
 namespace spead::sink {
 
@@ -31,14 +33,23 @@ std::unique_ptr<UringOutput> UringOutput::make(std::span<Block> blocks, int& err
 }
 
 UringOutput::~UringOutput() {
-    if (!broken_)
-        io_uring_queue_exit(&ring_);
+    io_uring_queue_exit(&ring_);
+}
+
+/// Keeps the kernel's own threads for this ring on the CPUs of the thread that writes. Some kernels would let
+/// them run on any.
+void UringOutput::bind_workers() noexcept {
+    cpu_set_t cpus;
+    if (!std::exchange(bound_, true) && sched_getaffinity(0, sizeof cpus, &cpus) == 0)
+        io_uring_register_iowq_aff(&ring_, sizeof cpus, &cpus);
 }
 
 void UringOutput::submit(Block& block) {
-    io_uring_sqe* const sqe = broken_ ? nullptr : io_uring_get_sqe(&ring_);
+    bind_workers();
+    io_uring_sqe* const sqe = broken_ != 0 ? nullptr : io_uring_get_sqe(&ring_);
     if (sqe == nullptr) {
-        complete(block, 0);
+        block.error = broken_ != 0 ? broken_ : EBUSY;
+        block.done = true;
         return;
     }
     const auto bytes = block.bytes();
@@ -50,17 +61,18 @@ void UringOutput::submit(Block& block) {
         io_uring_prep_write(sqe, block.file->descriptor(), bytes.data(), length, block.offset);
     io_uring_sqe_set_data(sqe, &block);
     under_way_[block.index] = &block;
-    if (!transient(io_uring_submit(&ring_)))
-        give_up();
+    if (const int result = io_uring_submit(&ring_); !transient(result))
+        give_up(-result);
 }
 
 void UringOutput::wait() {
-    if (broken_)
+    if (broken_ != 0)
         return;
     __kernel_timespec limit{0, kWaitNs};
     io_uring_cqe* cqe = nullptr;
-    if (!transient(io_uring_submit_and_wait_timeout(&ring_, &cqe, 1, &limit, nullptr))) {
-        give_up();
+    if (const int result = io_uring_submit_and_wait_timeout(&ring_, &cqe, 1, &limit, nullptr);
+        !transient(result)) {
+        give_up(-result);
         return;
     }
     while (io_uring_peek_cqe(&ring_, &cqe) == 0) {
@@ -78,13 +90,15 @@ void UringOutput::complete(Block& block, int result) noexcept {
     block.done = true;
 }
 
-/// Ends the ring, which waits for what is under way, and writes the blocks another way.
-void UringOutput::give_up() noexcept {
-    broken_ = true;
-    io_uring_queue_exit(&ring_);
-    for (Block* const block : under_way_)
-        if (block != nullptr)
-            complete(*block, 0);
+/// Fails all blocks. The kernel may still read those that are under way, so that they cannot be written
+/// another way.
+void UringOutput::give_up(int error) noexcept {
+    broken_ = error;
+    for (Block*& block : under_way_)
+        if (Block* const failed = std::exchange(block, nullptr)) {
+            failed->error = error;
+            failed->done = true;
+        }
 }
 
 }  // namespace spead::sink

@@ -11,7 +11,7 @@
 namespace spead::sink {
 
 /// Writes through io_uring: all blocks can be under way at once. What the kernel wrote in part, or not, is
-/// written again with pwrite(2), whose error counts.
+/// written again with pwrite(2), whose error counts. When the ring itself fails, all blocks do.
 class UringOutput : public BlockOutput {
   public:
     /// Returns null if the kernel refuses io_uring (an old kernel, seccomp, io_uring_disabled); then `error`
@@ -28,12 +28,14 @@ class UringOutput : public BlockOutput {
     UringOutput(const io_uring& ring, std::size_t blocks, bool registered)
         : ring_(ring), under_way_(blocks), registered_(registered) {}
     void complete(Block& block, int result) noexcept;
-    void give_up() noexcept;
+    void give_up(int error) noexcept;
+    void bind_workers() noexcept;
 
     io_uring ring_;
     std::vector<Block*> under_way_;  ///< by index; null: none
     bool registered_;
-    bool broken_ = false;
+    bool bound_ = false;
+    int broken_ = 0;  ///< errno, after which the ring is not used any more
 };
 
 }  // namespace spead::sink

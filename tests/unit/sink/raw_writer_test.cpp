@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sink/raw_writer.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <thread>
@@ -80,6 +82,44 @@ TEST(RawWriter, BoundsTheLinesThatWait) {
     EXPECT_GE(rig.kept(), 90U) << "a line that finds no room waits for those before it";
     rig.writer().finish();
     EXPECT_EQ(rig.check_lines(), 100U);
+}
+
+/// Ends a writer that appends the line of the first of three records without bytes. Returns how many were
+/// settled.
+int settled_at_end() {
+    std::atomic<bool> appending{false};
+    std::atomic<bool> go_on{false};
+    std::atomic<int> settled{0};
+    RawWriter::Hooks hooks;
+    hooks.append = [&](std::string_view lines, std::uint64_t& written) {
+        appending = true;
+        while (!go_on)
+            std::this_thread::yield();
+        written = static_cast<std::uint64_t>(std::ranges::count(lines, '\n'));
+        return 0;
+    };
+    RawWriter writer(RawRig::small(), hooks);
+    const auto add = [&] {
+        writer.add(
+            {}, [](const RawFile*, std::uint64_t) { return std::string("line\n"); },
+            [&](bool kept) { settled += kept ? 1 : 0; });
+    };
+    add();
+    while (!appending)
+        std::this_thread::yield();
+    add();
+    add();
+    std::thread end([&] { writer.finish(); });
+    for (int i = 0; i < 100; i++)
+        std::this_thread::yield();
+    go_on = true;
+    end.join();
+    return settled;
+}
+
+TEST(RawWriter, SettlesRecordsThatComeWhileItsLastLinesAreAppended) {
+    for (int round = 0; round < 100; round++)
+        ASSERT_EQ(settled_at_end(), 3) << "heaps without payload, as those that a stop flushes";
 }
 
 TEST(RawWriter, BeginsAnotherFileAtItsSize) {

@@ -98,13 +98,13 @@ std::string_view MetricSample::label(std::string_view of) const {
     return found == labels.end() ? std::string_view() : found->second;
 }
 
-MetricSamples read_exposition(std::string_view text, std::string_view prefix) {
+MetricSamples read_exposition(std::string_view text, std::span<const std::string_view> names) {
     MetricSamples samples;
-    while (!text.empty()) {
+    while (!text.empty() && samples.size() < kMostSamples) {
         const std::size_t end = std::min(text.find('\n'), text.size());
         const std::string_view line = text.substr(0, end);
         text.remove_prefix(std::min(end + 1, text.size()));
-        if (!line.starts_with(prefix))
+        if (std::ranges::find(names, Line(line).name()) == names.end())
             continue;
         if (std::optional<MetricSample> sample = sample_of(line))
             samples.emplace(sample->name, std::move(*sample));

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,8 +24,11 @@ struct MetricSample {
 /// Holds the samples of one host by the name of their family.
 using MetricSamples = std::multimap<std::string, MetricSample, std::less<>>;
 
-/// Returns the samples whose names begin with `prefix`. Comments, and lines that are no samples, are left
-/// out. Label values are made printable.
-MetricSamples read_exposition(std::string_view text, std::string_view prefix);
+/// Limits the samples of one host.
+inline constexpr std::size_t kMostSamples = 100'000;
+
+/// Returns the first kMostSamples samples that have one of `names`. Comments, and lines that are no samples,
+/// are left out. Label values are made printable.
+MetricSamples read_exposition(std::string_view text, std::span<const std::string_view> names);
 
 }  // namespace spead::app

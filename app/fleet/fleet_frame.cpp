@@ -21,12 +21,6 @@ constexpr std::string_view kFleetKeys = "q quit  s sort  r reverse  j/k scroll  
 /// Limits the shards that a sentence lists.
 constexpr std::size_t kMostListed = 8;
 
-const HostLook* earlier(const std::vector<HostLook>& before, const HostLook& now) {
-    const auto found =
-        std::ranges::find(before, now.target.address, [](const HostLook& h) { return h.target.address; });
-    return found == before.end() ? nullptr : &*found;
-}
-
 /// Returns the number of a shard in a way that sorts as numbers do.
 std::string sortable(const std::string& shard) {
     return fmt::format("{:>9}", shard);
@@ -82,9 +76,13 @@ std::string listed(const std::vector<std::string>& all) {
 
 /// Gathers the shards of one plan.
 struct PlanLook {
-    std::set<std::string> shards{};
-    std::uint64_t endpoints = 0;  ///< of different shards
+    std::map<std::string, std::uint64_t> shards{};  ///< with their endpoints
     std::uint64_t endpoints_all = 0;
+
+    std::uint64_t endpoints() const {
+        return std::accumulate(shards.begin(), shards.end(), std::uint64_t{0},
+                               [](std::uint64_t sum, const auto& shard) { return sum + shard.second; });
+    }
 };
 
 std::map<std::string, PlanLook> plans_of(const std::vector<HostLook>& now) {
@@ -93,9 +91,9 @@ std::map<std::string, PlanLook> plans_of(const std::vector<HostLook>& now) {
         if (!host.failure.empty())
             continue;
         PlanLook& plan = plans[host.plan];
-        // A replica of a shard receives the same endpoints.
-        if (plan.shards.insert(host.shard).second)
-            plan.endpoints += host.endpoints;
+        // A replica of a shard receives the same endpoints, or has not read a new plan yet.
+        std::uint64_t& endpoints = plan.shards[host.shard];
+        endpoints = std::max(endpoints, host.endpoints);
         plan.endpoints_all = std::max(plan.endpoints_all, host.endpoints_all);
     }
     return plans;
@@ -104,11 +102,13 @@ std::map<std::string, PlanLook> plans_of(const std::vector<HostLook>& now) {
 /// Adds what is missing of a plan. Shards of different counts are of different versions of the plan.
 void add_missing(std::vector<std::string>& faults, const std::string& name, const PlanLook& plan) {
     std::set<std::string> counts;
-    for (const std::string& shard : plan.shards)
+    std::vector<std::string> names;
+    for (const auto& [shard, endpoints] : plan.shards) {
+        names.push_back(shard);
         counts.insert(shard.substr(shard.find('/') + 1));
+    }
     if (counts.size() > 1) {
-        faults.push_back(fmt::format("plan {}: hosts count its shards differently: {}", name,
-                                     listed({plan.shards.begin(), plan.shards.end()})));
+        faults.push_back(fmt::format("plan {}: hosts count its shards differently: {}", name, listed(names)));
         return;
     }
     std::vector<std::string> absent;
@@ -118,9 +118,9 @@ void add_missing(std::vector<std::string>& faults, const std::string& name, cons
             absent.push_back(shard);
     if (!absent.empty())
         faults.push_back(fmt::format("plan {}: no host has shard {}", name, listed(absent)));
-    if (plan.endpoints < plan.endpoints_all)
+    if (plan.endpoints() < plan.endpoints_all)
         faults.push_back(fmt::format("plan {}: {} of its {} endpoints are received nowhere", name,
-                                     plan.endpoints_all - plan.endpoints, plan.endpoints_all));
+                                     plan.endpoints_all - plan.endpoints(), plan.endpoints_all));
 }
 
 std::vector<std::string> summary(const std::vector<HostLook>& now, std::size_t columns) {
@@ -133,7 +133,7 @@ std::vector<std::string> summary(const std::vector<HostLook>& now, std::size_t c
                                                human_bit_rate(total(&HostLook::bytes_per_second)),
                                                human_packet_rate(total(&HostLook::packets_per_second)))};
     for (const auto& [name, plan] : plans_of(now))
-        lines.push_back(fmt::format("plan {}: {} of {} endpoints are received", name, plan.endpoints,
+        lines.push_back(fmt::format("plan {}: {} of {} endpoints are received", name, plan.endpoints(),
                                     plan.endpoints_all));
     for (const std::string& fault : fleet_faults(now))
         for (std::string& line : wrapped(fault, columns))
@@ -162,8 +162,8 @@ TopFrame fleet_frame(const std::vector<HostLook>& before, const std::vector<Host
         "PROCESS",
         {{"SHARD"}, {"STATE", true}, {"PAYLOAD"}, {"PACKETS"}, {"ENDPOINTS"}, {"HEAPS LOST"}, {"WHY", true}},
         {}};
-    for (const HostLook& host : now)
-        page.rows.push_back(row_of(host, earlier(before, host)));
+    for (std::size_t i = 0; i < now.size(); i++)
+        page.rows.push_back(row_of(now[i], i < before.size() ? &before[i] : nullptr));
     sort(page.rows, view);
     const TopTable table = top_table(page, size.columns);
 

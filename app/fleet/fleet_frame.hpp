@@ -10,7 +10,7 @@
 /// Makes the frames of `top --fleet`, from two looks at all hosts and the size of the terminal. Pure.
 namespace spead::app {
 
-/// Makes a frame. Losses are those between `before` and `now`; "-" where there is no earlier look.
+/// Makes a frame. Losses are those between `before`, which has the same hosts or none, and `now`.
 TopFrame fleet_frame(const std::vector<HostLook>& before, const std::vector<HostLook>& now,
                      const TopView& view, const TopSize& size);
 

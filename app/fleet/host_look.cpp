@@ -30,14 +30,29 @@ std::uint64_t count(const MetricSamples& samples, std::string_view name, const W
     return static_cast<std::uint64_t>(std::min(sum(samples, name, wanted), kMostCount));
 }
 
-/// Adds a fault for each sample of a gauge that is 0: "stream vis is down".
-void add_zeros(std::vector<std::string>& faults, const MetricSamples& samples, std::string_view name,
-               std::string_view label, std::string_view fault) {
-    const auto [first, last] = samples.equal_range(name);
-    for (auto at = first; at != last; ++at)
-        if (at->second.value == 0)
-            faults.push_back(fmt::format("{} {} is {}", label, at->second.label(label), fault));
-}
+/// Gathers faults, and counts those that are too many.
+class Faults {
+  public:
+    explicit Faults(const MetricSamples& samples) : samples_(samples) {}
+
+    /// Adds a fault for each sample of a gauge that has this value: "stream vis is down".
+    void add(std::string_view name, double value, std::string_view label, std::string_view fault) {
+        const auto [first, last] = samples_.equal_range(name);
+        for (auto at = first; at != last; ++at)
+            if (at->second.value == value && ++count_ <= kMostFaults)
+                faults_.push_back(fmt::format("{} {} {}", label, at->second.label(label), fault));
+    }
+    std::vector<std::string> take() {
+        if (count_ > kMostFaults)
+            faults_.push_back(fmt::format("and {} more", count_ - kMostFaults));
+        return std::move(faults_);
+    }
+
+  private:
+    const MetricSamples& samples_;
+    std::size_t count_ = 0;
+    std::vector<std::string> faults_;
+};
 
 }  // namespace
 
@@ -64,14 +79,13 @@ HostLook look_at(const FleetTarget& target, const MetricSamples& samples) {
                       count(samples, "spead_stream_heaps_unwritten_total");
     look.missing_packets = count(samples, "spead_stream_missing_packets_total");
     look.run_seconds = sum(samples, "spead_run_duration_seconds");
-    add_zeros(look.faults, samples, "spead_port_up", "port", "down");
-    add_zeros(look.faults, samples, "spead_lcore_up", "lcore", "silent");
-    add_zeros(look.faults, samples, "spead_stream_up", "stream", "not received");
-    add_zeros(look.faults, samples, "spead_stream_healthy", "stream", "not healthy");
-    const auto [first, last] = samples.equal_range("spead_stream_sink_failed");
-    for (auto at = first; at != last; ++at)
-        if (at->second.value != 0)
-            look.faults.push_back(fmt::format("the sink of {} has failed", at->second.label("stream")));
+    Faults faults(samples);
+    faults.add("spead_port_up", 0, "port", "is down");
+    faults.add("spead_lcore_up", 0, "lcore", "is silent");
+    faults.add("spead_stream_up", 0, "stream", "is not received");
+    faults.add("spead_stream_healthy", 0, "stream", "is not healthy");
+    faults.add("spead_stream_sink_failed", 1, "stream", "has a sink that failed");
+    look.faults = faults.take();
     return look;
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/fleet/exposition.hpp"
@@ -29,6 +31,24 @@ struct HostLook {
     double run_seconds = 0;             ///< since the start
     std::vector<std::string> faults{};  ///< "stream vis is down", "lcore 2 is silent"
 };
+
+/// Names the metrics that look_at() reads.
+inline constexpr std::array<std::string_view, 14> kShownMetrics{"spead_shard_info",
+                                                                "spead_plan_endpoints",
+                                                                "spead_stream_bytes_per_second",
+                                                                "spead_stream_packets_per_second",
+                                                                "spead_stream_heaps_total",
+                                                                "spead_stream_heaps_dropped_full_total",
+                                                                "spead_stream_heaps_unwritten_total",
+                                                                "spead_stream_missing_packets_total",
+                                                                "spead_run_duration_seconds",
+                                                                "spead_port_up",
+                                                                "spead_lcore_up",
+                                                                "spead_stream_up",
+                                                                "spead_stream_healthy",
+                                                                "spead_stream_sink_failed"};
+/// Limits the faults that are kept of a process; one more counts the rest.
+inline constexpr std::size_t kMostFaults = 8;
 
 /// Returns the look at a process that answered with `samples`.
 HostLook look_at(const FleetTarget& target, const MetricSamples& samples);

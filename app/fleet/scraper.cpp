@@ -16,6 +16,8 @@ namespace {
 
 /// Limits the connections at one time; further targets wait for theirs.
 constexpr long kMostConnections = 256;
+/// Limits the answers of all targets together.
+constexpr std::size_t kMostHeld = std::size_t{256} << 20;
 
 struct EndMulti {
     void operator()(CURLM* multi) const noexcept { curl_multi_cleanup(multi); }
@@ -29,6 +31,7 @@ struct EndEasy {
 /// Holds a request for each target. libcurl keeps their connections from look to look.
 struct Scraper::Requests {
     struct Request {
+        Requests* of = nullptr;
         std::unique_ptr<CURL, EndEasy> easy{};
         std::string answer{};
         bool too_long = false;
@@ -40,9 +43,11 @@ struct Scraper::Requests {
     static std::size_t take(char* bytes, std::size_t size, std::size_t count, void* context) {
         auto& request = *static_cast<Request*>(context);
         const std::size_t length = size * count;
-        request.too_long = request.answer.size() + length > kLongestAnswer;
+        request.too_long =
+            request.answer.size() + length > kLongestAnswer || request.of->held + length > kMostHeld;
         if (request.too_long)
             return 0;
+        request.of->held += length;
         request.answer.append(bytes, length);
         return length;
     }
@@ -76,13 +81,15 @@ struct Scraper::Requests {
 
     std::unique_ptr<CURLM, EndMulti> multi{};
     std::vector<Request> all{};
+    std::size_t held = 0;  ///< bytes of all answers
 };
 
 namespace {
 
 std::string failure_of(bool ended, CURLcode result, bool too_long, CURL* easy) {
     if (too_long)
-        return fmt::format("its answer is longer than {}", human_size(Scraper::kLongestAnswer));
+        return fmt::format("its answer is longer than {}, or all answers than {}",
+                           human_size(Scraper::kLongestAnswer), human_size(kMostHeld));
     if (!ended)
         return "it did not answer in time";
     if (result != CURLE_OK)
@@ -104,6 +111,7 @@ Scraper::Scraper(std::vector<FleetTarget> targets)
     curl_multi_setopt(requests_->multi.get(), CURLMOPT_MAX_TOTAL_CONNECTIONS, kMostConnections);
     for (std::size_t i = 0; i < targets_.size(); i++) {
         Requests::Request& request = requests_->all[i];
+        request.of = requests_.get();
         request.easy.reset(curl_easy_init());
         if (!request.easy)
             throw_error("--fleet", "libcurl cannot make a request; look for free memory");
@@ -113,6 +121,8 @@ Scraper::Scraper(std::vector<FleetTarget> targets)
         curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http");
         curl_easy_setopt(easy, CURLOPT_PROXY, "");
         curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+        // A slow name server holds a thread of libcurl's up, and nothing else.
+        curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
         curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Requests::take);
         curl_easy_setopt(easy, CURLOPT_WRITEDATA, &request);
         curl_easy_setopt(easy, CURLOPT_PRIVATE, &request);
@@ -122,18 +132,22 @@ Scraper::Scraper(std::vector<FleetTarget> targets)
 Scraper::~Scraper() = default;
 
 std::vector<HostLook> Scraper::look(std::chrono::milliseconds patience) {
+    requests_->held = 0;
     for (Requests::Request& request : requests_->all) {
-        request.answer.clear();
         request.ended = request.too_long = false;
         curl_easy_setopt(request.easy.get(), CURLOPT_TIMEOUT_MS, static_cast<long>(patience.count()));
+        // A host that is not there leaves its place to another one in time.
+        curl_easy_setopt(request.easy.get(), CURLOPT_CONNECTTIMEOUT_MS,
+                         static_cast<long>(patience.count() / 2));
         curl_multi_add_handle(requests_->multi.get(), request.easy.get());
     }
     requests_->run(patience);
     std::vector<HostLook> looks;
     for (std::size_t i = 0; i < targets_.size(); i++) {
-        const Requests::Request& request = requests_->all[i];
+        Requests::Request& request = requests_->all[i];
+        const std::string answer = std::exchange(request.answer, {});
         std::string failure = failure_of(request.ended, request.result, request.too_long, request.easy.get());
-        looks.push_back(failure.empty() ? look_at(targets_[i], read_exposition(request.answer, "spead_"))
+        looks.push_back(failure.empty() ? look_at(targets_[i], read_exposition(answer, kShownMetrics))
                                         : no_look_at(targets_[i], std::move(failure)));
         curl_multi_remove_handle(requests_->multi.get(), request.easy.get());
     }

@@ -14,8 +14,8 @@ namespace spead::app {
 /// Asks the metrics servers of all targets at the same time (libcurl). One thread.
 class Scraper {
   public:
-    /// Limits the answer of a process: thousands of streams.
-    static constexpr std::size_t kLongestAnswer = std::size_t{64} << 20;
+    /// Limits the answer of a process: a thousand streams.
+    static constexpr std::size_t kLongestAnswer = std::size_t{8} << 20;
 
     /// Makes it for these targets. Throws Error.
     explicit Scraper(std::vector<FleetTarget> targets);

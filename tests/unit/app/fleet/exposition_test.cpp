@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/fleet/exposition.hpp"
 
+#include <array>
 #include <limits>
 #include <random>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
 namespace spead::app {
 namespace {
+
+constexpr std::array<std::string_view, 4> kNames{"spead_a", "spead_b", "spead_last", "spead_ok"};
 
 TEST(Exposition, IsReadAsPrometheusWritesIt) {
     const MetricSamples samples = read_exposition(
@@ -16,8 +20,8 @@ TEST(Exposition, IsReadAsPrometheusWritesIt) {
         "spead_a{stream=\"vis\",end=\"complete\"} 12\n"
         "spead_a{stream=\"q\\\"\\\\\\n\",} 1.5e3 1700000000\n"
         "spead_b +Inf\nspead_b -3\nother 1\n"
-        "spead_last 7",
-        "spead_");
+        "spead_last 7\nspead_other 1",
+        kNames);
     ASSERT_EQ(samples.size(), 5U);
     const auto a = samples.lower_bound("spead_a");
     EXPECT_EQ(a->second.label("stream"), "vis");
@@ -34,7 +38,7 @@ TEST(Exposition, LeavesOutLinesThatAreNoSamples) {
     for (const char* bad :
          {"spead_a", "spead_a ", "spead_a x", "spead_a{", "spead_a{b", "spead_a{b=", "spead_a{b=c} 1",
           "spead_a{b=\"c} 1", "spead_a{b=\"c\\", "spead_a{=\"c\"} 1", "spead_a 1x", "spead_a{b=\"c\"}"})
-        EXPECT_EQ(read_exposition(std::string(bad) + "\nspead_ok 1\n", "spead_").size(), 1U) << bad;
+        EXPECT_EQ(read_exposition(std::string(bad) + "\nspead_ok 1\n", kNames).size(), 1U) << bad;
 }
 
 TEST(Exposition, TakesAnyBytes) {
@@ -45,7 +49,7 @@ TEST(Exposition, TakesAnyBytes) {
         for (int i = 0; i < 3; i++)
             text[random() % text.size()] = static_cast<char>(random());
         text.resize(random() % (text.size() + 1));
-        EXPECT_LE(read_exposition(text, "spead_").size(), 8U);
+        EXPECT_LE(read_exposition(text, kNames).size(), 8U);
     }
 }
 

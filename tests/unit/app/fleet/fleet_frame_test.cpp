@@ -58,6 +58,9 @@ TEST(FleetFrame, NamesWhatIsMissing) {
     EXPECT_THAT(fleet_faults({host("a:1", "0/2", 3), no_look_at({"b:1", "1/2"}, "Timeout")}),
                 ElementsAre("no answer: b:1", "plan ta: no host has shard 1/2",
                             "plan ta: 3 of its 6 endpoints are received nowhere"));
+    // A replica that has not read the new plan yet, before and after the other one.
+    EXPECT_THAT(fleet_faults({host("a:1", "0/1", 3), host("b:1", "0/1", 6)}), IsEmpty());
+    EXPECT_THAT(fleet_faults({host("b:1", "0/1", 6), host("a:1", "0/1", 3)}), IsEmpty());
     EXPECT_THAT(fleet_faults({host("a:1", "0/2", 3), host("b:1", "1/3", 2)}),
                 ElementsAre("plan ta: hosts count its shards differently: 0/2, 1/3"));
 }

@@ -32,7 +32,7 @@ spead_stream_sink_failed{stream="a"} 1
 )";
 
 TEST(HostLook, TakesWhatIsShown) {
-    const HostLook look = look_at({"h:1", ""}, read_exposition(kMetrics, "spead_"));
+    const HostLook look = look_at({"h:1", ""}, read_exposition(kMetrics, kShownMetrics));
     EXPECT_EQ(look.failure, "");
     EXPECT_EQ(look.plan, "ta");
     EXPECT_EQ(look.shard, "1/3");
@@ -44,11 +44,20 @@ TEST(HostLook, TakesWhatIsShown) {
     EXPECT_EQ(look.heaps_lost, 10U);
     EXPECT_EQ(look.missing_packets, 9U);
     EXPECT_THAT(look.faults, ElementsAre("port p1 is down", "lcore 2 is silent", "stream b is not received",
-                                         "the sink of a has failed"));
+                                         "stream a has a sink that failed"));
+}
+
+TEST(HostLook, KeepsAFewFaultsAndCountsTheRest) {
+    std::string text = "spead_shard_info{plan=\"p\",shard=\"0\",shards=\"1\"} 1\n";
+    for (int i = 0; i < 200000; i++)
+        text += "spead_port_up 0\n";
+    const HostLook look = look_at({"h:1", ""}, read_exposition(text, kShownMetrics));
+    ASSERT_EQ(look.faults.size(), kMostFaults + 1);
+    EXPECT_EQ(look.faults.back(), "and 99991 more") << "of the samples that are read at all";
 }
 
 TEST(HostLook, IsNoneOfOtherPrograms) {
-    const HostLook look = look_at({"h:1", "0/2"}, read_exposition("spead_other 1\n", "spead_"));
+    const HostLook look = look_at({"h:1", "0/2"}, read_exposition("spead_other 1\n", kShownMetrics));
     EXPECT_EQ(look.failure, "it serves no metrics of dpdk-spead");
     EXPECT_EQ(look.shard, "0/2");
 }
@@ -60,7 +69,7 @@ spead_plan_endpoints{scope="all"} NaN
 spead_stream_missing_packets_total -1
 spead_stream_bytes_per_second +Inf
 )",
-                                                               "spead_"));
+                                                               kShownMetrics));
     EXPECT_EQ(look.endpoints, 9007199254740992U);
     EXPECT_EQ(look.endpoints_all, 0U);
     EXPECT_EQ(look.missing_packets, 0U);

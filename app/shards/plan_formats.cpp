@@ -189,13 +189,15 @@ std::string plan_slurm(const PlanShares& shares, const std::string& path) {
 plan={3}
 plan="${{DPDK_SPEAD_PLAN:-$plan}}"
 program="${{DPDK_SPEAD_PROGRAM:-dpdk-spead}}"
+# An element that is submitted alone (--array=1) is the same shard.
+shard="${{SLURM_ARRAY_TASK_ID:?submit this script with sbatch}}/{1}"
 receiver=
 ending=
 trap '[ -z "$receiver" ] || kill -HUP "$receiver"' HUP
 trap 'ending=yes; [ -z "$receiver" ] || kill -TERM "$receiver"' TERM INT
 
 while [ -z "$ending" ]; do
-    "$program" run --config "$plan" --shard auto --quiet &
+    "$program" run --config "$plan" --shard "$shard" --quiet &
     receiver=$!
     # A signal ends `wait`, not the receiver.
     while :; do

@@ -159,7 +159,7 @@ class Dealer {
 std::uint64_t dealt_endpoints(const Plan& plan) {
     std::uint64_t n = 0;
     for (const ReceivePlan& r : plan.receives)
-        n += r.shard == ShardScope::all ? 0 : r.endpoints.size();
+        n += r.shard == ShardScope::all || !r.enabled ? 0 : r.endpoints.size();
     return n;
 }
 

@@ -66,11 +66,14 @@ void add_missing(stats::StreamSnapshot& to) {
 stats::ShardSnapshot shard_of(const Plan& plan) {
     stats::ShardSnapshot shard;
     const bool whole = plan.shard.count == 0;
-    for (const ReceivePlan& r : plan.receives)
+    for (const ReceivePlan& r : plan.receives) {
+        if (!r.enabled)
+            continue;
         if (whole || r.shard != ShardScope::all)
             shard.endpoints_mine += r.endpoints.size();
         else
             shard.shared.push_back(r.name);
+    }
     shard.endpoints_all = whole ? shard.endpoints_mine : plan.shard.endpoints;
     if (!whole) {
         shard.index = plan.shard.index;

@@ -103,7 +103,7 @@ TEST(PlanFormats, SlurmGetsAnArrayWhosePathNoShellTakesApart) {
     const std::string text = plan_slurm(shares_of(plan_from(), 3, 0, "plan"), "/a/it's $HOME.toml");
     EXPECT_THAT(text, HasSubstr("#SBATCH --array=0-2\n"));
     EXPECT_THAT(text, HasSubstr("plan='/a/it'\\''s $HOME.toml'\n"));
-    EXPECT_THAT(text, HasSubstr("run --config \"$plan\" --shard auto --quiet &\n"));
+    EXPECT_THAT(text, HasSubstr("run --config \"$plan\" --shard \"$shard\" --quiet &\n"));
 }
 
 }  // namespace

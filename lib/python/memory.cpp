@@ -61,12 +61,10 @@ class RegisteredMemory {
     std::optional<Memory> memory_{};
 };
 
-}  // namespace
-
-void define_memory(py::module_& m) {
-    py::class_<OwnMemory>(m, "Memory", py::buffer_protocol(),
-                          "Holds mapped memory, which the buffer protocol gives.")
-        .def(py::init([](std::size_t bytes) { return make<OwnMemory>(bytes); }), py::arg("bytes"))
+py::class_<OwnMemory> define_own_memory(py::module_& m) {
+    py::class_<OwnMemory> c(m, "Memory", py::buffer_protocol(),
+                            "Holds mapped memory, which the buffer protocol gives.");
+    c.def(py::init([](std::size_t bytes) { return make<OwnMemory>(bytes); }), py::arg("bytes"))
         .def_property_readonly(
             "nbytes", [](const OwnMemory& memory) { return memory.get().bytes().size(); }, "The bytes.")
         .def_property_readonly(
@@ -76,6 +74,27 @@ void define_memory(py::module_& m) {
             const std::span<std::uint8_t> bytes = memory.get().as<std::uint8_t>();
             return py::buffer_info(bytes.data(), static_cast<py::ssize_t>(bytes.size()));
         });
+    return c;
+}
+
+/// Wraps pybind11's way to give a buffer, through which exceptions would reach Python's C code.
+int get_buffer(PyObject* object, Py_buffer* view, int flags) {
+    try {
+        return pybind11::detail::pybind11_getbuffer(object, view, flags);
+    } catch (py::error_already_set& error) {
+        error.restore();
+    } catch (const std::exception& error) {
+        PyErr_SetString(PyExc_TypeError, error.what());
+    }
+    view->obj = nullptr;
+    return -1;
+}
+
+}  // namespace
+
+void define_memory(py::module_& m) {
+    const py::class_<OwnMemory> memory = define_own_memory(m);
+    reinterpret_cast<PyTypeObject*>(memory.ptr())->tp_as_buffer->bf_getbuffer = &get_buffer;
     py::class_<RegisteredMemory>(m, "RegisteredMemory", "Holds memory that ports read directly.")
         .def(py::init<const Process&, const py::object&>(), py::arg("process"), py::arg("memory"));
     m.def(

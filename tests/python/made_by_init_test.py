@@ -15,6 +15,7 @@ MAKERS = {
     ds.InprocQueue: lambda o: o.add_packet(b"a"),
     ds.Memory: repr,
 }
+BUFFERS = [memoryview, bytes, lambda o: o.array()]
 
 
 @pytest.mark.parametrize("base, use", MAKERS.items())
@@ -28,6 +29,17 @@ def test_objects_in_the_making_are_refused(base, use):
         Early()
     with pytest.raises(TypeError, match=r"__init__\(\)"):
         use(base.__new__(base))
+
+
+@pytest.mark.parametrize("use", BUFFERS)
+def test_buffers_of_objects_in_the_making_are_refused(use):
+    class Early(ds.Memory):
+        def __init__(self):
+            use(self)
+
+    for make in (Early, lambda: use(ds.Memory.__new__(ds.Memory))):
+        with pytest.raises(TypeError, match=r"__init__\(\)"):
+            make()
 
 
 def test_they_are_refused_as_arguments():

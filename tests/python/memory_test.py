@@ -29,6 +29,7 @@ def test_memory_is_zeroed_and_writable():
     assert array.dtype == np.uint8 and array.shape == (HUGE + 10,) and not array.any()
     assert array.flags.writeable and array.ctypes.data % HUGE == 0
     array[:4] = [0, 1, 2, 3]
+    assert memory.array(np.int64(3)).shape == (3,)
     words = memory.array((1, 2), ">u2")
     assert words.tolist() == [[1, 0x203]]
     assert memory.array((), np.uint16, offset=2) == 0x302

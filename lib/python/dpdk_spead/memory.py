@@ -36,7 +36,8 @@ class Memory(_native.Memory):
             raise ValueError(f"offset is {begin}, and the memory has {self.nbytes} bytes")
         if shape is None:
             shape = (self.nbytes - begin) // kind.itemsize
-        counts = tuple(operator.index(n) for n in ((shape,) if isinstance(shape, int) else shape))
+        dims = (shape,) if hasattr(shape, "__index__") else shape
+        counts = tuple(operator.index(n) for n in dims)  # type: ignore[union-attr, arg-type]
         needed = math.prod(counts) * kind.itemsize
         if min(counts, default=0) < 0 or needed > self.nbytes - begin:
             raise ValueError(f"an array of {counts} {kind} does not fit: {needed} bytes, and the memory has "

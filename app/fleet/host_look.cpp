@@ -63,7 +63,9 @@ HostLook look_at(const FleetTarget& target, const MetricSamples& samples) {
         look.plan = info->second.label("plan");
         look.shard = fmt::format("{}/{}", info->second.label("shard"), info->second.label("shards"));
     } else {
-        return no_look_at(target, "it serves no metrics of dpdk-spead");
+        return no_look_at(target, samples.contains("spead_build_info")
+                                      ? "its run has not begun"
+                                      : "it serves no metrics of dpdk-spead");
     }
     const auto scope = [](std::string_view wanted) {
         return [wanted](const MetricSample& s) { return s.label("scope") == wanted; };

@@ -33,7 +33,8 @@ struct HostLook {
 };
 
 /// Names the metrics that look_at() reads.
-inline constexpr std::array<std::string_view, 14> kShownMetrics{"spead_shard_info",
+inline constexpr std::array<std::string_view, 15> kShownMetrics{"spead_shard_info",
+                                                                "spead_build_info",
                                                                 "spead_plan_endpoints",
                                                                 "spead_stream_bytes_per_second",
                                                                 "spead_stream_packets_per_second",

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <string>
 
 #include "app/option_set.hpp"
 #include "base/error.hpp"
@@ -36,7 +37,7 @@ bool is_address(std::string_view text) {
                (v6 ? c == ':' : c == '-' || c == '_');
     };
     return !port.empty() && port.size() <= 5 && std::ranges::all_of(port, is_digit) &&
-           std::ranges::all_of(host, is_of_host);
+           std::stoul(std::string(port)) - 1 < 65535 && std::ranges::all_of(host, is_of_host);
 }
 
 void add(std::vector<FleetTarget>& targets, FleetTarget target, const std::string& where) {
@@ -94,6 +95,10 @@ std::vector<FleetTarget> fleet_targets(const std::string& text) {
             throw_usage(text, "it is longer than {} MiB, and no file of targets", kLongestFile >> 20);
         return targets_in(contents, text);
     }
+    if (text.find(':') == text.npos)
+        throw_usage("--fleet",
+                    "there is no file `{}` that can be read, and it is no HOST:PORT; give one of these",
+                    printable(text));
     std::vector<FleetTarget> targets;
     for (const std::string& address : split_list(text))
         add(targets, {address, {}}, "--fleet");

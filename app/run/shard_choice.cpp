@@ -25,6 +25,11 @@ class Variables {
         const char* const value = environment_ ? environment_(name) : nullptr;
         return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
     }
+    /// Returns whether the variable is there without a value.
+    bool is_empty(const char* name) const {
+        const char* const value = environment_ ? environment_(name) : nullptr;
+        return value != nullptr && *value == '\0';
+    }
     std::optional<std::int64_t> number(const char* name) const {
         const std::optional<std::string> value = text(name);
         return value ? std::optional(parse_integer(*value, 0, UINT32_MAX, name)) : std::nullopt;
@@ -100,6 +105,9 @@ std::optional<ShardChoice> choose_shard(const std::string& option, const Environ
     const Variables variables(environment);
     if (!option.empty() && option != kAuto)
         return ShardChoice{config::parse_shard(option, "--shard"), "--shard"};
+    // The whole plan would take the endpoints of the other hosts.
+    if (option.empty() && variables.is_empty(kShardVariable))
+        throw_usage(kShardVariable, "it is empty; give I/N or auto, or unset it to receive the whole plan");
     if (option.empty() && variables.text(kShardVariable) != std::string(kAuto))
         return of_variable(variables);
     if (auto choice = of_slurm_array(variables))
@@ -110,10 +118,11 @@ std::optional<ShardChoice> choose_shard(const std::string& option, const Environ
         return choice;
     if (auto choice = of_variable(variables))
         return choice;
-    throw_usage("--shard",
-                "`auto` finds no shard: there are no SLURM_ARRAY_TASK_ID, SLURM_PROCID or {}, and no {} for "
-                "a number at the end of the host name `{}`; give I/N",
-                kShardVariable, kShardsVariable, host);
+    throw_usage(
+        option.empty() ? kShardVariable : "--shard",
+        "`auto` finds no shard: SLURM_ARRAY_TASK_ID, SLURM_PROCID and {} name none, and there is no {} "
+        "together with a number at the end of the host name `{}`; give I/N",
+        kShardVariable, kShardsVariable, host);
 }
 
 std::string host_name() {

@@ -34,7 +34,8 @@ struct ShardChoice {
 ///
 /// "auto" takes the first of these: a Slurm array (SLURM_ARRAY_TASK_ID, _COUNT, _MIN, _MAX, _STEP), the tasks
 /// of a Slurm step (SLURM_PROCID, SLURM_NTASKS), the number at the end of `host` with DPDK_SPEAD_SHARDS, and
-/// DPDK_SPEAD_SHARD. Throws UsageError when these have wrong values, and when none is there. Pure.
+/// DPDK_SPEAD_SHARD. Throws UsageError when these have wrong values, when none is there, and when
+/// DPDK_SPEAD_SHARD is there and empty. Pure.
 std::optional<ShardChoice> choose_shard(const std::string& option, const Environment& environment,
                                         std::string_view host);
 

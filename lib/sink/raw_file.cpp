@@ -37,6 +37,9 @@ void RawFile::reserve(std::uint64_t end, std::uint64_t step) noexcept {
                     fallocate(file_.get(), 0, static_cast<off_t>(reserved_), static_cast<off_t>(step)) == 0;
         if (reserves_)
             reserved_ += step;
+        // Some file systems keep what they found, and other files have no room then.
+        if (!reserves_ && ftruncate(file_.get(), static_cast<off_t>(reserved_)) != 0)
+            return;
     }
 }
 

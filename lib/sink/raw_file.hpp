@@ -26,8 +26,8 @@ class RawFile {
     /// Writes through the page cache from now on.
     void use_page_cache() noexcept;
 
-    /// Takes room for the bytes up to `end`, and `step` bytes more each time. Without success, writes take
-    /// their own room, and tell when there is none.
+    /// Takes room for the bytes up to `end`, `step` bytes at a time. When there is no room for a step, writes
+    /// take their own, and tell when there is none. No write behind the room so far may be under way.
     void reserve(std::uint64_t end, std::uint64_t step) noexcept;
     /// Writes all bytes at the offset. Returns 0, or errno.
     int write(std::span<const std::byte> bytes, std::uint64_t offset) noexcept;

@@ -207,8 +207,7 @@ TEST(Shards, AShardWithoutStreamsWaitsAndIsSaidToReceiveNothing) {
     EXPECT_TRUE(mine.runtime.live);
     EXPECT_EQ(mine.end, plan.end) << "a change of it would be refused when streams come";
     EXPECT_NO_THROW(validate(mine));
-    EXPECT_EQ(describe_shard(mine, plan),
-              "shard 1/2 receives nothing: the plan has 1 endpoint for 2 shards");
+    EXPECT_EQ(describe_shard(mine, plan), "shard 1/2 receives nothing: the plan has 1 endpoint for 2 shards");
     EXPECT_EQ(describe_shard(plan_of_shard(plan, {0, 2}), plan),
               "shard 0/2: 1 of 1 endpoints, in 1 of 1 streams");
 }

@@ -60,6 +60,9 @@ TEST(HostLook, IsNoneOfOtherPrograms) {
     const HostLook look = look_at({"h:1", "0/2"}, read_exposition("spead_other 1\n", kShownMetrics));
     EXPECT_EQ(look.failure, "it serves no metrics of dpdk-spead");
     EXPECT_EQ(look.shard, "0/2");
+    EXPECT_EQ(look_at({"h:1", "0/2"}, read_exposition("spead_build_info{version=\"1\"} 1\n", kShownMetrics))
+                  .failure,
+              "its run has not begun");
 }
 
 TEST(HostLook, TakesNumbersThatNoProcessHas) {

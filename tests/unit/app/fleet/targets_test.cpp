@@ -28,8 +28,8 @@ TEST(Targets, HaveTheirShardsInTheFile) {
 }
 
 TEST(Targets, ThatAreNoneAreRefused) {
-    for (const char* bad : {"a", "a:", ":1", "a:b", "a:123456", "a/b:1", "u@h:1", "a:1?x:1", "[::1:1]]:1",
-                            "h#:1", "a b:1", "%68:1"})
+    for (const char* bad : {"a", "a:", ":1", "a:b", "a:123456", "a:65536", "a:0", "a/b:1", "u@h:1", "a:1?x:1",
+                            "[::1:1]]:1", "h#:1", "a b:1", "%68:1"})
         EXPECT_THAT(test::refusal([&] { fleet_targets(bad); }), HasSubstr("HOST:PORT")) << bad;
     EXPECT_THAT(test::refusal([] { fleet_targets("a:1,a:1"); }), HasSubstr("twice"));
     EXPECT_THAT(test::refusal([] { fleet_targets(","); }), HasSubstr("HOST:PORT"));

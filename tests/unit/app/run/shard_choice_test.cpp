@@ -47,7 +47,7 @@ Variables array(const std::string& id, const std::string& count, const std::stri
 
 TEST(ShardChoice, ThePlanIsWholeUnlessSomethingSaysOtherwise) {
     EXPECT_EQ(shard_of("", {}), "whole");
-    EXPECT_EQ(shard_of("", {{"DPDK_SPEAD_SHARD", ""}}), "whole");
+    EXPECT_THAT(shard_of("", {{"DPDK_SPEAD_SHARD", ""}}), HasSubstr("DPDK_SPEAD_SHARD: it is empty"));
     EXPECT_EQ(shard_of("", {{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "3"}}), "whole")
         << "only auto looks there";
 }

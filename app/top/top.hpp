@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "app/top/top_frame.hpp"
 
@@ -19,8 +18,5 @@ struct TopOptions {
 /// Runs `top`: shows a running process until `q`, a signal or its end. Starts no EAL. Returns an exit status;
 /// throws UsageError and Error.
 int top(const TopOptions& options);
-
-/// Applies keys to the picture. Returns true when they end it. `most_scroll` is the last frame's.
-bool press(std::string_view keys, TopView& view, std::size_t most_scroll);
 
 }  // namespace spead::app

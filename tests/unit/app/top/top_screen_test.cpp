@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "app/top/top.hpp"
+#include "app/top/top_screen.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <array>
 #include <filesystem>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 
@@ -9,6 +11,7 @@
 #include "app/option_set.hpp"
 #include "app/shards/plan_formats.hpp"
 #include "base/error.hpp"
+#include "base/listen_address.hpp"
 #include "base/tell.hpp"
 #include "config/config.hpp"
 #include "config/names.hpp"
@@ -23,6 +26,15 @@ constexpr std::array kPlanFormats{
     config::Word{PlanFormat::table, "table"}, config::Word{PlanFormat::json, "json"},
     config::Word{PlanFormat::file_sd, "file_sd"}, config::Word{PlanFormat::helm, "helm"},
     config::Word{PlanFormat::slurm, "slurm"}};
+
+bool is_loopback(Ipv4 address) {
+    return address.value >> 24 == kLoopback.value >> 24;
+}
+
+/// Returns whether the name of a host means the host that asks.
+bool is_this_host(const std::string& host) {
+    return host == "localhost" || host.starts_with("127.");
+}
 
 struct PlanOptions {
     std::string path;
@@ -80,10 +92,12 @@ class ShowPlanCommand final : public CommandWith<PlanOptions> {
         switch (options_.format) {
             case PlanFormat::json:
                 return plan_json(shares);
-            case PlanFormat::file_sd:
-                return plan_file_sd(shares, hosts_of(options_.hosts, shares.shards.size()), metrics_port());
+            case PlanFormat::file_sd: {
+                const std::vector<std::string> hosts = hosts_of(options_.hosts, shares.shards.size());
+                return plan_file_sd(shares, hosts, metrics_port(std::ranges::all_of(hosts, is_this_host)));
+            }
             case PlanFormat::helm:
-                return plan_helm(shares, text_, plan_.runtime.metrics ? plan_.runtime.metrics->port : 0);
+                return plan_helm(shares, text_, metrics_port(false));
             case PlanFormat::slurm:
                 return plan_slurm(shares, std::filesystem::absolute(options_.path).string());
             case PlanFormat::table:
@@ -92,12 +106,24 @@ class ShowPlanCommand final : public CommandWith<PlanOptions> {
         return plan_table(shares);
     }
 
-    std::uint16_t metrics_port() const {
-        if (!plan_.runtime.metrics || plan_.runtime.metrics->port == 0)
+    /// Returns the port of the plan's metrics. `from_here`: only processes on their own host will ask.
+    std::uint16_t metrics_port(bool from_here) const {
+        const std::optional<ListenAddress>& metrics = plan_.runtime.metrics;
+        if (!metrics || metrics->port == 0)
             throw_usage(options_.path,
-                        "the plan says no port for `metrics`, so there are no targets; add metrics = "
-                        "\"0.0.0.0:9100\" to [runtime]");
-        return plan_.runtime.metrics->port;
+                        "the plan says no port for `metrics`, and {} ask there; add metrics = "
+                        "\"0.0.0.0:9100\" to [runtime]",
+                        askers());
+        if (is_loopback(metrics->address) && !from_here)
+            throw_usage(options_.path,
+                        "`metrics` listens on {}, which other hosts do not reach, and {} ask from there; give "
+                        "metrics = \"0.0.0.0:{}\" in [runtime]",
+                        to_string(*metrics), askers(), metrics->port);
+        return metrics->port;
+    }
+
+    std::string_view askers() const {
+        return options_.format == PlanFormat::helm ? "Kubernetes' probes" : "Prometheus and `top --fleet`";
     }
 
     runtime::Plan plan_;

@@ -174,17 +174,20 @@ std::string plan_helm(const PlanShares& shares, const std::string& file_text, st
 std::string plan_slurm(const PlanShares& shares, const std::string& path) {
     return fmt::format(R"(#!/bin/bash
 # Receives the plan {0} on {1} nodes, one shard each: submit it with sbatch.
-# A node that dies gives its shard to another one, if the partition has a spare node.
+# If a node dies, a spare node of the partition gets its shard. docs/many-hosts.md says after how long.
 # `scancel --batch --signal=HUP JOB` makes every shard read the plan again.
 #SBATCH --job-name={0}
 #SBATCH --array=0-{2}
 #SBATCH --nodes=1
 #SBATCH --ntasks=1
 #SBATCH --exclusive
+#SBATCH --mem=0
 #SBATCH --requeue
 #SBATCH --open-mode=append
 #SBATCH --output={0}-%a.log
 #SBATCH --signal=B:TERM@60
+# A login shell's limit for locked memory would make rings small: take the node's limits.
+#SBATCH --propagate=NONE
 
 plan={3}
 plan="${{DPDK_SPEAD_PLAN:-$plan}}"

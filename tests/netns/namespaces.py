@@ -2,6 +2,7 @@
 """A wire between the program and the kernel: two network namespaces joined by a veth pair, made and removed by the
 test. The program runs in one (`self.inside`), plain kernel sockets of the test stand in the other."""
 
+import contextlib
 import ctypes
 import itertools
 import os
@@ -33,6 +34,17 @@ def enter(namespace):
     """Moves this thread into the network namespace of an open file."""
     if _libc.setns(namespace.fileno(), CLONE_NEWNET) != 0:
         raise OSError(ctypes.get_errno(), "setns")
+
+
+@contextlib.contextmanager
+def inside(name):
+    """Puts this thread into the network namespace of that name for the length of a `with`."""
+    with open("/proc/self/ns/net", "rb") as here, open(f"/run/netns/{name}", "rb") as there:
+        enter(there)
+        try:
+            yield
+        finally:
+            enter(here)
 
 
 def why_not():
@@ -79,12 +91,8 @@ class NamespaceTest(harness.ProgramTest):
 
     def within(self, namespace, action):
         """Returns the result of `action` in the namespace; this process is back afterwards."""
-        with open("/proc/self/ns/net", "rb") as here, open(f"/run/netns/{namespace}", "rb") as there:
-            enter(there)
-            try:
-                return action()
-            finally:
-                enter(here)
+        with inside(namespace):
+            return action()
 
     def far_socket(self, *kind):
         """A socket in the peer's namespace, wherever this process is; UDP unless another kind is named."""

@@ -195,6 +195,26 @@ class Plan(harness.ProgramTest):
                 self.refused("plan", self.file, *words, says=(says,))
         self.refused("plan", "--shards", 2, says=("file is missing",))
 
+    def test_metrics_that_no_other_host_reaches_are_refused(self):
+        text = self.file.read_text(encoding="utf-8")
+
+        def with_metrics(listen):
+            self.file.write_text(text.replace('control = "off"', f'control = "off"\nmetrics = "{listen}"'), encoding="utf-8")
+
+        self.refused("plan", self.file, "--shards", 2, "--format", "helm", says=("`metrics`", "probes"))
+        for listen in ("127.0.0.1:9100", "127.1.2.3:9100", "9100"):
+            with_metrics(listen)
+            for words in (("--format", "helm"), ("--format", "file_sd", "--hosts", "recv-{}"),
+                          ("--format", "file_sd", "--hosts", "localhost,recv-1")):
+                with self.subTest(words, listen=listen):
+                    self.refused("plan", self.file, "--shards", 2, *words, says=("`metrics` listens on 127.", '"0.0.0.0:9100"'))
+        here = json.loads(self.plan("--shards", 2, "--format", "file_sd", "--hosts", "127.0.0.1,localhost").out)
+        self.assertEqual([one["targets"] for one in here], [["127.0.0.1:9100"], ["localhost:9100"]])
+        with_metrics("0.0.0.0:0")
+        self.refused("plan", self.file, "--shards", 2, "--format", "helm", says=("no port for `metrics`",))
+        with_metrics("0.0.0.0:9100")
+        self.assertIn("metricsPort: 9100\n", self.plan("--shards", 2, "--format", "helm").out)
+
     def test_the_slurm_script_restarts_its_receiver_and_passes_signals_on(self):
         script = self.directory / "job.sh"
         script.write_text(self.plan("--shards", 2, "--format", "slurm").out, encoding="utf-8")

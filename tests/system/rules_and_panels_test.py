@@ -23,6 +23,14 @@ def second_shard(host):
     return {f'{name},instance="{host}"}}': values for name, values in series.items()}
 
 
+def asked_by(name):
+    """Returns [(title of the panel, expression)] of a dashboard, with values for Grafana's variables."""
+    dashboard = json.loads((Path(os.environ["DPDK_SPEAD_SOURCE_ROOT"]) / "config/grafana" / name).read_text(encoding="utf-8"))
+    values = {"$__rate_interval": "1m", "$__range": "1h", "$plan": ".*"}
+    return [(panel["title"], re.sub(r"\$(__)?(rate_interval|range|plan)", lambda found: values[found[0]], target["expr"]))
+            for panel in dashboard["panels"] for target in panel.get("targets", [])]
+
+
 class Rules(unittest.TestCase):
     """The alert rules under promtool: each fires for its own case alone, and none when all is well."""
 
@@ -101,16 +109,42 @@ class Rules(unittest.TestCase):
         promtool = shutil.which("promtool")
         if promtool is None:
             self.skipTest("promtool is not installed (scripts/deps --prometheus)")
-        dashboard = json.loads((Path(os.environ["DPDK_SPEAD_SOURCE_ROOT"]) /
-                                "config/grafana/dpdk-spead.json").read_text(encoding="utf-8"))
-        asked = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", [])]
-        rules = [{"record": f"panel:{i}", "expr": expression.replace("$__rate_interval", "1m").replace("$__range", "1h")}
-                 for i, expression in enumerate(asked)]
+        for name in ("dpdk-spead.json", "dpdk-spead-fleet.json"):
+            rules = [{"record": f"panel:{i}", "expr": expression}
+                     for i, (_, expression) in enumerate(asked_by(name))]
+            with tempfile.TemporaryDirectory() as directory:
+                file = Path(directory) / "panels.yml"
+                file.write_text(json.dumps({"groups": [{"name": "panels", "rules": rules}]}), encoding="utf-8")
+                checked = subprocess.run([promtool, "check", "rules", file], capture_output=True, text=True, check=False)
+            self.assertEqual(checked.returncode, 0, name + checked.stdout + checked.stderr)
+
+    # What one panel of the fleet's dashboard says of ALL_WELL, and of the series that an alert is for.
+    FLEET = {"Hosts that do not answer": (0, "SpeadProcessAbsent", 1), "Endpoints that no shard has": (0, "SpeadPlanIncomplete", 1),
+             "Endpoints in two shards": (0, "SpeadEndpointTwice", 1), "Shards that answer": (2, None, 2),
+             "Received, of what is expected": (0.96, "SpeadStreamSlow", 0.94)}
+
+    def test_the_fleet_dashboard_says_what_is_wrong(self):
+        promtool = shutil.which("promtool")
+        if promtool is None:
+            self.skipTest("promtool is not installed (scripts/deps --prometheus)")
+        asked = dict(asked_by("dpdk-spead-fleet.json"))
+
+        def case(title, alert, value):
+            place = 'job="dpdk-spead",process="x",spead_plan="x"'
+            series = [{"series": re.sub(r"\{(?=.)", "{" + place + ('' if "instance=" in name else ',instance="h:9100"') + ",",
+                                        name).replace(",}", "}"), "values": values}
+                      for name, values in {**self.ALL_WELL, **self.WRONG.get(alert, {})}.items()]
+            return {"name": title, "interval": "15s", "input_series": series, "promql_expr_test": [
+                {"expr": asked[title], "eval_time": "10m", "exp_samples": [{"labels": "{}", "value": value}]}]}
+
+        cases = [case(title, alert, value) for title, (well, wrong, then) in self.FLEET.items()
+                 for alert, value in ((None, well), (wrong, then))]
         with tempfile.TemporaryDirectory() as directory:
-            file = Path(directory) / "panels.yml"
-            file.write_text(json.dumps({"groups": [{"name": "panels", "rules": rules}]}), encoding="utf-8")
-            checked = subprocess.run([promtool, "check", "rules", file], capture_output=True, text=True, check=False)
-        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+            file = Path(directory) / "cases.yml"
+            file.write_text(json.dumps({"rule_files": [str(self.FILE)], "evaluation_interval": "15s", "tests": cases}),
+                            encoding="utf-8")
+            tested = subprocess.run([promtool, "test", "rules", file], capture_output=True, text=True, check=False)
+        self.assertEqual(tested.returncode, 0, tested.stdout + tested.stderr)
 
 
 if __name__ == "__main__":

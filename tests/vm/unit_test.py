@@ -5,6 +5,7 @@ does about exit statuses, and that root finds its processes."""
 
 import itertools
 import os
+import shutil
 import socket
 import unittest
 import urllib.request
@@ -17,6 +18,7 @@ import tap_device
 import wire
 
 UNIT = Path(os.environ["DPDK_SPEAD_SOURCE_ROOT"]) / "config/dpdk-spead@.service"
+DROP_IN = UNIT.parent / "deploy/systemd/shard.conf"
 CONFIGURATIONS = Path("/etc/dpdk-spead")
 GROUP, PORT = "239.1.1.1", 7148
 HEAP = 5000
@@ -191,6 +193,33 @@ class Unit(unittest.TestCase):
         self.assertNotEqual(self.manager.run("systemctl", "start", self.unit, check=False).returncode, 0)
         ended = self.manager.properties(self.unit)
         self.assertEqual((ended["ActiveState"], ended["NRestarts"], ended["AssertResult"]), ("inactive", "0", "no"))
+
+
+    def test_a_shard_starts_again_and_takes_a_changed_plan(self):
+        """The drop-in of config/deploy/systemd as docs/many-hosts.md installs it, on the first of two hosts."""
+        drop_in = systemd_guest.UNITS / f"{self.unit}.d"
+        drop_in.mkdir()
+        shutil.copy(DROP_IN, drop_in)
+        self.manager.run("systemctl", "daemon-reload")
+        text = RUN.format(name=self.name, device="net_ring0", group="239.1.1.0+3", port=PORT)
+        self.configure(text)
+        # Without the file that says the shard, the whole plan would take the other host's endpoints.
+        self.assertNotEqual(self.manager.run("systemctl", "start", self.unit, check=False).returncode, 0)
+        self.assertEqual(self.manager.properties(self.unit)["AssertResult"], "no")
+        (CONFIGURATIONS / f"{self.name}.shard").write_text("DPDK_SPEAD_SHARD=0/2\n", encoding="ascii")
+        pid = self.start()["MainPID"]
+
+        def shown():
+            return self.manager.run("dpdk-spead", "attach", self.name, "--", "show", "stream").stdout
+
+        self.assertIn("shard 0/2: 2 of 4 endpoints of the plan", shown())
+        self.manager.run("kill", "-9", pid)
+        self.manager.wait_for(self.unit, lambda p: p["NRestarts"] == "1" and p["ActiveState"] == "active", "another start")
+        self.assertIn("shard 0/2: 2 of 4 endpoints of the plan", shown())
+        self.configure(text.replace("239.1.1.0+3", "239.1.1.0+7"))
+        self.manager.run("systemctl", "reload", self.unit)
+        self.manager.wait_for(self.unit, lambda p: p["ActiveState"] == "active", "end of the reload")
+        self.assertIn("shard 0/2: 4 of 8 endpoints of the plan", shown())
 
 
 if __name__ == "__main__":

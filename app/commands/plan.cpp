@@ -115,10 +115,11 @@ class ShowPlanCommand final : public CommandWith<PlanOptions> {
                         "\"0.0.0.0:9100\" to [runtime]",
                         askers());
         if (is_loopback(metrics->address) && !from_here)
-            throw_usage(options_.path,
-                        "`metrics` listens on {}, which other hosts do not reach, and {} ask from there; give "
-                        "metrics = \"0.0.0.0:{}\" in [runtime]",
-                        to_string(*metrics), askers(), metrics->port);
+            throw_usage(
+                options_.path,
+                "`metrics` listens on {}, which other hosts do not reach, and {} ask from there; give "
+                "metrics = \"0.0.0.0:{}\" in [runtime]",
+                to_string(*metrics), askers(), metrics->port);
         return metrics->port;
     }
 

@@ -25,8 +25,8 @@ std::vector<std::string> hosts_of(std::string_view text, std::size_t count);
 /// `spead_shards`, so that a host that does not answer is still known by its shard.
 std::string plan_file_sd(const PlanShares& shares, const std::vector<std::string>& hosts, std::uint16_t port);
 
-/// Returns values for config/deploy/helm/dpdk-spead, which makes one Deployment for each shard, with the plan's
-/// file in them.
+/// Returns values for config/deploy/helm/dpdk-spead, which makes one Deployment for each shard, with the
+/// plan's file in them.
 std::string plan_helm(const PlanShares& shares, const std::string& file_text, std::uint16_t metrics_port);
 
 /// Returns a Slurm array job: one element per shard. Each runs the shard of the file at `path`, and starts it

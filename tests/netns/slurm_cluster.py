@@ -19,7 +19,7 @@ HEAD_ADDRESS = "10.9.0.100"
 PR_SET_PDEATHSIG = 1
 
 # proctrack/linuxproc and task/none: containers and this machine's cgroups are no part of the test. cred_expire: Slurm
-# keeps a job that it takes from a dead node back for as long as credentials live.
+# keeps a job that it takes from a dead node back for as long as credentials live. Timeouts are those of a wire.
 SLURM_CONF = """
 ClusterName=spead
 SlurmctldHost=head({head})
@@ -42,6 +42,8 @@ SlurmctldLogFile={directory}/slurmctld.log
 SlurmdLogFile={directory}/slurmd.%n.log
 SlurmdParameters=config_overrides
 SlurmdTimeout={node_timeout}
+MessageTimeout=5
+TCPTimeout=2
 ReturnToService=2
 KillWait=30
 SchedulerParameters=sched_interval=2,bf_interval=2
@@ -71,7 +73,7 @@ def _die_with_parent():
 class Cluster:
     """Starts with the constructor; `close()` ends every process and removes the namespaces."""
 
-    def __init__(self, directory, stem, count=3, node_timeout=15):
+    def __init__(self, directory, stem, count=3, node_timeout=10):
         self.directory, self.count = directory, count
         self.head = f"{stem}-head"
         self.nodes = [f"n{i}" for i in range(count)]
@@ -152,7 +154,8 @@ class Cluster:
     def run(self, *command, check=True, **variables):
         """Runs a command on the head and returns its standard output."""
         done = subprocess.run(["ip", "netns", "exec", self.head, *map(str, command)], capture_output=True, text=True,
-                              env={**self.environment, **variables}, cwd=self.directory, timeout=60 * harness.PATIENCE, check=False)
+                              env={**self.environment, **variables}, cwd=self.directory,
+                              timeout=60 * harness.PATIENCE, check=False)
         if check and done.returncode != 0:
             raise AssertionError(f"{' '.join(map(str, command))}: {done.stderr.strip()}\n{self.logs()}")
         return done.stdout
@@ -211,8 +214,10 @@ class Cluster:
             self._end(name)
         for name in self._namespaces:
             # Processes of a node end a moment after its first one.
-            wait_until(lambda place=name: not namespaces.ip("netns", "pids", place).split(), f"end of {name}", self.logs)
-            namespaces.ip("netns", "delete", name)
+            try:
+                wait_until(lambda place=name: not namespaces.ip("netns", "pids", place), f"end of {name}", self.logs)
+            finally:
+                namespaces.ip("netns", "delete", name)
         self._namespaces = []
 
 

@@ -78,8 +78,8 @@ class Slurm(harness.ProgramTest):
         return f"{self.cluster.run('squeue', '-r', check=False)}\n{shards}\n{self.cluster.logs()}"
 
     def received(self, node):
-        """Returns (shard, {endpoint: packets}) of the receiver on a node while the sender sends to every group; None if
-        no receiver answers."""
+        """Returns (shard, {endpoint: packets}) of the receiver on a node while the sender sends to every group; None
+        if no receiver answers."""
         self.heap += 1
         for group in [*GROUPS, "239.2.0.0:7148", "239.2.0.1:7148"]:
             for packet in wire.heap(self.heap, b"x" * 2000):
@@ -89,7 +89,8 @@ class Slurm(harness.ProgramTest):
         return (int(shard[1]), {group: float(count) for group, count in PACKETS.findall(metrics)}) if shard else None
 
     def where(self, groups_of_shard=OF_SHARD):
-        """Returns {shard: node} once both shards receive packets of each of their groups, and of no other; else None."""
+        """Returns {shard: node} once both shards receive packets of each of their groups, and of no other; else
+        None."""
         nodes = {}
         for node in self.cluster.nodes:
             answer = self.received(node) if node in self.cluster.running() else None

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Ansible role: with --check on this machine, and for real into directories of the test, where a script stands in for
-systemctl. Nothing is installed and no service is touched."""
+"""The Ansible role: with --check on this machine, and for real into directories of the test, where a script stands in
+for systemctl. Nothing is installed and no service is touched."""
 
 import json
 import os
@@ -45,13 +45,12 @@ class Ansible(harness.ProgramTest):
 
     def play(self, *words, status=0):
         """Returns what ansible-playbook printed, and {host: {"changed": N, ...}}."""
-        environment = {**os.environ, "PATH": f"{self.directory}/bin:{os.environ['PATH']}", "ANSIBLE_NOCOLOR": "1",
-                       "ANSIBLE_PIPELINING": "1",
-                       "ANSIBLE_LOCAL_TEMP": str(self.directory / "local"), "ANSIBLE_REMOTE_TEMP": str(self.directory / "remote"),
-                       "ANSIBLE_HOME": str(self.directory / "home")}
-        done = subprocess.run(["ansible-playbook", "-i", self.directory / "inventory.json", ROLE / "receivers.yml", *words],
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment, cwd=self.directory,
-                              timeout=120 * harness.PATIENCE, check=False)
+        own = {f"ANSIBLE_{name}": str(self.directory / name) for name in ("LOCAL_TEMP", "REMOTE_TEMP", "HOME")}
+        environment = {**os.environ, **own, "PATH": f"{self.directory}/bin:{os.environ['PATH']}", "ANSIBLE_NOCOLOR": "1",
+                       "ANSIBLE_PIPELINING": "1"}
+        command = ["ansible-playbook", "-i", self.directory / "inventory.json", ROLE / "receivers.yml", *words]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment,
+                              cwd=self.directory, timeout=120 * harness.PATIENCE, check=False)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         recap = re.findall(r"(?m)^(\S+) +: (ok=.*)$", done.stdout)
         return done.stdout, {host: {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", counts)}

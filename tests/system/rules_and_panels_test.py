@@ -25,9 +25,10 @@ def second_shard(host):
 
 def asked_by(name):
     """Returns [(title of the panel, expression)] of a dashboard, with values for Grafana's variables."""
-    dashboard = json.loads((Path(os.environ["DPDK_SPEAD_SOURCE_ROOT"]) / "config/grafana" / name).read_text(encoding="utf-8"))
+    file = Path(os.environ["DPDK_SPEAD_SOURCE_ROOT"]) / "config/grafana" / name
+    dashboard = json.loads(file.read_text(encoding="utf-8"))
     values = {"$__rate_interval": "1m", "$__range": "1h", "$plan": ".*"}
-    return [(panel["title"], re.sub(r"\$(__)?(rate_interval|range|plan)", lambda found: values[found[0]], target["expr"]))
+    return [(panel["title"], re.sub(r"\$\w+", lambda found: values.get(found[0], found[0]), target["expr"]))
             for panel in dashboard["panels"] for target in panel.get("targets", [])]
 
 
@@ -119,7 +120,8 @@ class Rules(unittest.TestCase):
             self.assertEqual(checked.returncode, 0, name + checked.stdout + checked.stderr)
 
     # What one panel of the fleet's dashboard says of ALL_WELL, and of the series that an alert is for.
-    FLEET = {"Hosts that do not answer": (0, "SpeadProcessAbsent", 1), "Endpoints that no shard has": (0, "SpeadPlanIncomplete", 1),
+    FLEET = {"Hosts that do not answer": (0, "SpeadProcessAbsent", 1),
+             "Endpoints that no shard has": (0, "SpeadPlanIncomplete", 1),
              "Endpoints in two shards": (0, "SpeadEndpointTwice", 1), "Shards that answer": (2, None, 2),
              "Received, of what is expected": (0.96, "SpeadStreamSlow", 0.94)}
 

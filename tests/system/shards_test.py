@@ -199,7 +199,8 @@ class Plan(harness.ProgramTest):
         text = self.file.read_text(encoding="utf-8")
 
         def with_metrics(listen):
-            self.file.write_text(text.replace('control = "off"', f'control = "off"\nmetrics = "{listen}"'), encoding="utf-8")
+            runtime = f'control = "off"\nmetrics = "{listen}"'
+            self.file.write_text(text.replace('control = "off"', runtime), encoding="utf-8")
 
         self.refused("plan", self.file, "--shards", 2, "--format", "helm", says=("`metrics`", "probes"))
         for listen in ("127.0.0.1:9100", "127.1.2.3:9100", "9100"):
@@ -207,7 +208,8 @@ class Plan(harness.ProgramTest):
             for words in (("--format", "helm"), ("--format", "file_sd", "--hosts", "recv-{}"),
                           ("--format", "file_sd", "--hosts", "localhost,recv-1")):
                 with self.subTest(words, listen=listen):
-                    self.refused("plan", self.file, "--shards", 2, *words, says=("`metrics` listens on 127.", '"0.0.0.0:9100"'))
+                    self.refused("plan", self.file, "--shards", 2, *words,
+                                 says=("`metrics` listens on 127.", '"0.0.0.0:9100"'))
         here = json.loads(self.plan("--shards", 2, "--format", "file_sd", "--hosts", "127.0.0.1,localhost").out)
         self.assertEqual([one["targets"] for one in here], [["127.0.0.1:9100"], ["localhost:9100"]])
         with_metrics("0.0.0.0:0")

@@ -1,4 +1,4 @@
-{{/* Labels that never change: selectors consist of them. */}}
+{{/* SPDX-License-Identifier: BSD-3-Clause. Labels that never change: selectors consist of them. */}}
 {{- define "dpdk-spead.selector" -}}
 app.kubernetes.io/name: dpdk-spead
 app.kubernetes.io/instance: {{ .Release.Name }}

@@ -38,6 +38,7 @@ class TopCommand final : public CommandWith<TopOptions> {
         options.duration("--interval", options_.interval, false,
                          "Time between two pictures; rates are over this time");
         options.choice("--page", options_.view.page, kTopPageWords, "First page of the table");
+        page_ = app.get_option("--page");
         options.choice("--sort", options_.view.sort, kTopSortWords, "Sort order of its rows");
     }
     void complete(Invocation&, const DefaultPort&) override {
@@ -46,6 +47,8 @@ class TopCommand final : public CommandWith<TopOptions> {
         if (!targets_.empty() && !options_.process.empty())
             throw_usage("--fleet", "it shows the processes of its targets, and not {}; give one of the two",
                         options_.process);
+        if (!targets_.empty() && page_->count() != 0)
+            throw_usage("--page", "the screen of --fleet has one page; leave --page out");
     }
     int run(const Invocation&) override {
         return targets_.empty() ? top(options_) : fleet_top(targets_, options_);
@@ -53,6 +56,7 @@ class TopCommand final : public CommandWith<TopOptions> {
 
   private:
     std::string targets_;
+    const CLI::Option* page_ = nullptr;
 };
 
 }  // namespace

@@ -29,15 +29,17 @@ constexpr std::array kSizeUnits{
     SizeUnit{"MiB", kKi* kKi},
     SizeUnit{"GiB", kKi* kKi* kKi},
     SizeUnit{"TiB", kKi* kKi* kKi* kKi},
+    SizeUnit{"PiB", kKi* kKi* kKi* kKi* kKi},
     SizeUnit{"kB", kK},
     SizeUnit{"KB", kK},
     SizeUnit{"MB", kK* kK},
     SizeUnit{"GB", kK* kK* kK},
     SizeUnit{"TB", kK* kK* kK* kK},
+    SizeUnit{"PB", kK* kK* kK* kK* kK},
 };
 constexpr std::string_view kSizeAccepted =
-    "give bytes as a bare number, or with B, KiB, MiB, GiB, TiB (powers of 1024) or kB, MB, GB, TB (powers "
-    "of 1000)";
+    "give bytes as a bare number, or with B, KiB, MiB, GiB, TiB, PiB (powers of 1024) or kB, MB, GB, TB, PB "
+    "(powers of 1000)";
 
 struct RealUnit {
     std::string_view name;

@@ -51,6 +51,13 @@ std::size_t segment_of(msghdr& header, std::size_t length) {
     return length;
 }
 
+/// Reads errors that a socket keeps for its user (IP_RECVERR), at most as many as datagrams. They wake each wait
+/// until they have been read, and senders can cause any number of them.
+void drop_errors(int fd) {
+    for (std::size_t i = 0; i < kMessages && ::recv(fd, nullptr, 0, MSG_ERRQUEUE | MSG_DONTWAIT) >= 0; i++) {
+    }
+}
+
 /// Returns what tells IPv6 senders apart where senders have IPv4 addresses: the exclusive or of the words.
 Ipv4 short_of(const in6_addr& address) {
     std::array<std::uint32_t, 4> words;
@@ -243,11 +250,13 @@ PacketReader::Fed KernelReader::feed(DatagramLane& lane, std::uint64_t now) {
             if (number == kWake || !sockets_[static_cast<std::size_t>(number)])
                 continue;
             const KernelSocket& socket = sockets_[static_cast<std::size_t>(number)]->socket;
+            const std::uint32_t state = events[static_cast<std::size_t>(i)].events;
             fetch(socket);
             any |= !datagrams_.empty();
+            if ((state & EPOLLERR) != 0)
+                drop_errors(socket.fd());
             // It would wake each wait at once, and can never receive.
-            if (datagrams_.empty() &&
-                (events[static_cast<std::size_t>(i)].events & (EPOLLHUP | EPOLLRDHUP)) != 0)
+            if (datagrams_.empty() && (state & (EPOLLHUP | EPOLLRDHUP)) != 0)
                 ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket.fd(), nullptr);
             // The messages are read before the next socket's overwrite them.
             first_ = lane.take(datagrams_, now);

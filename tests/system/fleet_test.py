@@ -118,6 +118,7 @@ class Fleet(harness.ProgramTest):
     def test_wrong_words_are_refused(self):
         for words, says in ((("--fleet", "a"), "HOST:PORT"), (("--fleet", "http://a:1/x"), "HOST:PORT"),
                             (("--fleet", "a:1,a:1"), "twice"), (("--fleet", "a:1", "other"), "one of the two"),
+                            (("--fleet", "a:1", "--page", "loss"), "one page"),
                             (("--fleet", self.file), "file of targets")):
             with self.subTest(words):
                 self.refused("top", *words, says=(says,))

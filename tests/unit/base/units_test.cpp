@@ -25,6 +25,8 @@ TEST(ParseSize, BinaryAndDecimalUnitsDiffer) {
     EXPECT_EQ(parse_size("16MiB"), std::uint64_t{16} << 20);
     EXPECT_EQ(parse_size("2GiB"), std::uint64_t{2} << 30);
     EXPECT_EQ(parse_size("3TiB"), std::uint64_t{3} << 40);
+    EXPECT_EQ(parse_size("1 PiB"), std::uint64_t{1} << 50);
+    EXPECT_EQ(parse_size("2PB"), 2'000'000'000'000'000u);
     EXPECT_EQ(parse_size("64kB"), 64000u);
     EXPECT_EQ(parse_size("64KB"), 64000u);
     EXPECT_EQ(parse_size("16MB"), 16000000u);
@@ -52,7 +54,7 @@ TEST(ParseSize, WhatIsNoSizeIsQuotedWithTheUnits) {
     for (const char* text : {"", "MiB", "sixteen", "16mib", "16Mb", "16 Gbps", "1e6", "16  MiB", " 16MiB",
                              "16MiB ", "1.2.3MiB", ".5KiB", "5.KiB", "+5", "0x10", "16,5MiB", "."})
         expect_usage_error([&] { parse_size(text); },
-                           {std::string("`") + text + "`", "KiB, MiB, GiB, TiB", "kB, MB, GB, TB"});
+                           {std::string("`") + text + "`", "KiB, MiB, GiB, TiB, PiB", "kB, MB, GB, TB, PB"});
 }
 
 TEST(ParseSize, NegativeNumbersAreCalledSo) {
@@ -159,7 +161,7 @@ TEST(SizeText, IsShortAndExact) {
     EXPECT_EQ(size_text(std::uint64_t{16} << 20), "16MiB");
     EXPECT_EQ(size_text(1000000000), "1GB");
     EXPECT_EQ(size_text(2000000000), "2GB");
-    EXPECT_EQ(size_text(kMaxSize), "4194304TiB");
+    EXPECT_EQ(size_text(kMaxSize), "4096PiB");
 }
 
 TEST(SizeText, ReadsBackAsItself) {

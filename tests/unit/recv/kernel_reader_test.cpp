@@ -285,6 +285,25 @@ TEST(KernelReader, IsNotWokenByASocketThatWasShutDown) {
     EXPECT_EQ(::poll(&p, 1, 0), 0);
 }
 
+TEST(KernelReader, IsNotWokenByErrorsThatASocketKeeps) {
+    const FileDescriptor users(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    const int on = 1;
+    ASSERT_EQ(::setsockopt(users.get(), IPPROTO_IP, IP_RECVERR, &on, sizeof on), 0);
+    const Endpoint place{{kLoopback}, free_port(), {}};
+    KernelReader reader(FileDescriptor(::dup(users.get())), place, on_loopback(), 9200);
+    FedLane rig(config_of({place}));
+    sockaddr_in nobody{};
+    nobody.sin_family = AF_INET;
+    nobody.sin_addr.s_addr = byte_swap(std::uint32_t{kLoopback});
+    nobody.sin_port = byte_swap(free_port());
+    for (int i = 0; i < 3; i++)
+        ::sendto(users.get(), "", 1, 0, reinterpret_cast<const sockaddr*>(&nobody), sizeof nobody);
+    pollfd p{reader.fd(), POLLIN, 0};
+    ASSERT_EQ(::poll(&p, 1, 10'000), 1) << "no ICMP message came";
+    EXPECT_EQ(rig.feed(reader), Fed::nothing);
+    EXPECT_EQ(::poll(&p, 1, 0), 0);
+}
+
 TEST(KernelReader, RefusesWhatCannotBeReceived) {
     const Endpoint nowhere{{0x01010101}, 7148, {}};
     spead::test::expect_passing_error([&] { KernelReader({nowhere}, on_loopback(), 9200); },

@@ -181,8 +181,8 @@ void add_recv_options(CLI::App& app, StreamWords& words) {
     add_max_heap_bytes(options, words);
     options.sink("--sink", words.receive.sink, std::string(key_of("receive.sink.kind").help));
     add_keys(options, &words.receive,
-             {"receive.sink.on_error", "receive.stop_on_stop_item", "receive.filter", "receive.backend",
-              "receive.copy"});
+             {"receive.sink.on_error", "receive.stop_on_stop_item", "receive.format", "receive.filter",
+              "receive.backend", "receive.copy"});
     words.receive.chunk.emplace();
     add_keys(options, &words.receive,
              {"receive.chunk.placement", "receive.chunk.chunks", "receive.chunk.window"});

@@ -36,6 +36,11 @@ std::vector<ChunkPoint> chunk_points_of(const BenchOptions& o) {
             if (pattern == HeapPattern::none)
                 throw_usage("--pattern", "`none` has no heaps; give p1, p2, p3, p3b or p4");
             points.emplace_back(pattern, set, o.way).copy = o.copy;
+            if (o.way == BenchWay::format && points.back().packets_per_heap() != 1)
+                throw_usage("--way",
+                            "`format` is for heaps of one packet, and those of {} have {}; give "
+                            "--pattern p1",
+                            name, points.back().packets_per_heap());
         }
     return points;
 }

@@ -22,10 +22,11 @@ enum class BenchWay : std::uint8_t {
     direct,    ///< every packet tells
     tracked,   ///< the first packet of a heap tells
     callback,  ///< a user's function tells, for the heaps of a batch
+    format,    ///< every packet tells, and is read by a declared format
 };
-inline constexpr std::array kBenchWays{config::Word{BenchWay::direct, "direct"},
-                                       config::Word{BenchWay::tracked, "tracked"},
-                                       config::Word{BenchWay::callback, "callback"}};
+inline constexpr std::array kBenchWays{
+    config::Word{BenchWay::direct, "direct"}, config::Word{BenchWay::tracked, "tracked"},
+    config::Word{BenchWay::callback, "callback"}, config::Word{BenchWay::format, "format"}};
 
 inline constexpr std::array kBenchReuse{config::Word{Reuse::fifo, "fifo"}, config::Word{Reuse::lifo, "lifo"}};
 inline constexpr std::array kBenchReaders{config::Word{Reader::none, "none"},

@@ -94,6 +94,8 @@ ChunkPasses::Part::Part(ChunkPasses& passes, unsigned number, const std::vector<
       }) {
     recv::LaneConfig config = lane_config_of_bench();
     config.copy = passes.point_.copy;
+    if (passes.point_.way == BenchWay::format)
+        config.format = wire::PacketFormat::parse(passes.point_.format(), kWhere);
     agent.set_stores(runtime::stores_rule(port::this_machine().files, passes.crew_.cpu_of(number),
                                           passes.crew_.all_cpus()));
     lane = std::make_unique<recv::SpeadLane>(config, heap::PoolPlacer(arena, arena.capacity()));

@@ -10,6 +10,7 @@
 #include <rte_mbuf.h>
 
 #include "wire/flavour.hpp"
+#include "wire/packet_format.hpp"
 
 /// Makes the packets of `bench chunks`, and places their heaps.
 namespace spead::app {
@@ -65,6 +66,20 @@ std::string ChunkPoint::placement() const {
         default:
             return fmt::format("heap {}; {}axis antenna: item 0x4101 [{}]; {}", heap, time, width, rest);
     }
+}
+
+std::string ChunkPoint::format() const {
+    constexpr std::uint32_t kSpecials = 4;
+    const PatternItems all = pattern_items(pattern, {});
+    std::string text = fmt::format("header {}; field count: u64 at 8 & {:#x}; count count; ",
+                                   8 + 8 * (kSpecials + items), wire::PacketFormat::kMaxValue);
+    std::uint32_t at = 8 + 8 * kSpecials;
+    for (const PatternItem& item : all.view()) {
+        text += fmt::format("field f{0}: u64 at {0} & {1:#x}; item {2:#x}: f{0}; ", at,
+                            wire::PacketFormat::kMaxValue, item.id);
+        at += 8;
+    }
+    return text;
 }
 
 void build_chunk_packet(const ChunkPoint& point, std::uint64_t i, rte_mbuf& mbuf) {

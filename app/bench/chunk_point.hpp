@@ -36,6 +36,9 @@ struct ChunkPoint {
     PrebuiltSizes sizes() const { return {4 + items, packet}; }
     PatternHeap heap_at(std::uint64_t time, std::uint64_t place) const;
     std::string placement() const;
+    /// Returns the declaration of a format that reads these packets as if they were not SPEAD. Only for heaps
+    /// of one packet.
+    std::string format() const;
     /// Returns the number of a heap in its chunk.
     std::uint64_t number_of(const PatternHeap& heap) const;
 

@@ -16,6 +16,7 @@ class InfoCommand final : public CommandWith<InfoOptions> {
         add_port_arguments(app, options_.ports, "As for --port of recv; none: every possible interface");
         OptionSet options(app);
         options.flag("--drivers", options_.drivers, "Print the table of drivers instead");
+        options.flag("--formats", options_.formats, "Print the known formats of packets instead");
         options.flag("--json", options_.json, "Print JSON on standard output");
     }
     void complete(Invocation&, const DefaultPort&) override {}

@@ -8,6 +8,7 @@
 
 #include "app/exit_status.hpp"
 #include "app/inspect/driver_table.hpp"
+#include "app/inspect/format_list.hpp"
 #include "app/inspect/port_facts.hpp"
 #include "app/inspect/port_look.hpp"
 #include "base/error.hpp"
@@ -140,6 +141,13 @@ std::string copies() {
 }  // namespace
 
 int info(const InfoOptions& options, const std::vector<std::string>& eal_words) {
+    if (options.formats) {
+        if (options.json)
+            tell(stdout, "{}\n", format_document().dump(2));
+        else
+            tell(stdout, "{}", format_list());
+        return kSuccess;
+    }
     if (options.drivers) {
         if (options.json)
             tell(stdout, "{}\n", driver_document(drivers::table()).dump(2));

@@ -9,6 +9,7 @@ namespace spead::app {
 struct InfoOptions {
     std::vector<std::string> ports;  ///< empty: every candidate interface
     bool drivers = false;            ///< print the table of families instead
+    bool formats = false;            ///< print the known formats of packets instead
     bool json = false;
     bool operator==(const InfoOptions&) const = default;
 };

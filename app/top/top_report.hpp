@@ -27,7 +27,7 @@ inline constexpr std::array kLosses{
     PacketOutcome::heap_too_big, PacketOutcome::inconsistent, PacketOutcome::out_of_order,
     PacketOutcome::no_memory,    PacketOutcome::no_item,      PacketOutcome::bad_length,
     PacketOutcome::bad_step,     PacketOutcome::out_of_range, PacketOutcome::rejected,
-    PacketOutcome::no_chunk,     PacketOutcome::future};
+    PacketOutcome::no_chunk,     PacketOutcome::future,       PacketOutcome::invalid};
 
 const Json& member(const Json& from, std::string_view name);
 std::uint64_t count(const Json& from, std::string_view name);

@@ -15,7 +15,7 @@ enum class PacketOutcome : std::uint8_t {
     placed,        ///< contributed bytes or item pointers to a heap
     duplicate,     ///< brought nothing new, or its heap is already complete
     late,          ///< its heap was already given up
-    malformed,     ///< breaks a rule of the SPEAD packet
+    malformed,     ///< breaks a rule of the SPEAD packet, or of the declared format
     oversize,      ///< UDP payload above max_packet_size
     heap_too_big,  ///< heap length above max_heap_bytes
     inconsistent,  ///< partial overlap, other flavour or other heap length
@@ -34,6 +34,7 @@ enum class PacketOutcome : std::uint8_t {
     rejected,      ///< the user's place callback refused its heap, or gave an impossible place
     no_chunk,      ///< no chunk was free for it, or another lcore was opening it
     future,        ///< too far ahead of the open chunks, and not yet believed
+    invalid,       ///< its sender marks its data as invalid (a declared format)
     count_
 };
 
@@ -60,7 +61,7 @@ inline constexpr std::array<std::string_view, kPacketOutcomes> kPacketOutcomeNam
     "placed",       "duplicate",    "late",         "malformed", "oversize",   "heap_too_big",
     "inconsistent", "out_of_order", "no_memory",    "filtered",  "held",       "captured",
     "control",      "stopped",      "capture_full", "no_item",   "bad_length", "bad_step",
-    "out_of_range", "rejected",     "no_chunk",     "future"};
+    "out_of_range", "rejected",     "no_chunk",     "future",    "invalid"};
 inline constexpr std::array<std::string_view, kPortOutcomes> kPortOutcomeNames{
     "stream", "malformed", "not_udp", "fragment", "bad_checksum", "unmatched", "igmp", "arp"};
 inline constexpr std::array<std::string_view, kHeapEnds> kHeapEndNames{"complete", "evicted", "timed_out",

@@ -11,6 +11,7 @@
 #include "base/units.hpp"
 #include "base/utf8.hpp"
 #include "config/config.hpp"
+#include "config/format_rules.hpp"
 #include "config/kernel_ports.hpp"
 #include "config/keys.hpp"
 #include "config/limits.hpp"
@@ -220,6 +221,8 @@ class Rules {
         assignments(r, [&](std::size_t entry) { return place(fmt::format("{}.assign[{}]", path, entry)); });
         if (r.chunk)
             chunk(path, r, *r.chunk);
+        if (const auto fault = format_fault(r))
+            fail(fmt::format("{}{}", path, fault->key), "{}", fault->what);
         if (r.capture)
             capture(path + ".capture", *r.capture);
     }

@@ -156,6 +156,7 @@ RecvConfig config_of(const py::dict& d) {
     c.on_full = choice<OnFull>(
         d, "on_full",
         {{"automatic", OnFull::automatic}, {"drop", OnFull::drop_newest}, {"block", OnFull::block}});
+    c.format = d["format"].cast<std::string>();
     c.filter = d["filter"].cast<std::string>();
     c.start = false;
     return c;

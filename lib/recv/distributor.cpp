@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdlib>
 
+#include <rte_hash_crc.h>
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
 #include <rte_ring.h>
@@ -19,6 +20,9 @@ namespace {
 
 /// Holds how far ahead headers are prefetched. All mbufs of the burst have been by then.
 constexpr std::uint16_t kAhead = 8;
+
+/// Holds the bytes of a datagram that tell packets of a declared format apart: its header, or most of it.
+constexpr std::size_t kFormatBytes = 96;
 
 void free_ring(rte_ring* ring) {
     std::free(ring);
@@ -65,10 +69,12 @@ std::size_t Distributor::add_other(Ring&& ring) noexcept {
     return ways_.size() - 1;
 }
 
-void Distributor::Table::add(const Endpoint& endpoint, std::vector<std::uint16_t> destinations) {
+void Distributor::Table::add(const Endpoint& endpoint, std::vector<std::uint16_t> destinations,
+                             bool of_format) {
     if (!classifier_.add(endpoint, {static_cast<std::uint16_t>(destinations_.size()), 0}))
         throw_error("distributor", "{} exists already", to_string(endpoint));
     destinations_.push_back(std::move(destinations));
+    of_format_.push_back(of_format);
     // They forget in any case: the endpoint may name a source of another one's packets.
     if (std::has_single_bit(destinations_.size()))
         flows_ = FlowCache(2 * destinations_.size());
@@ -139,6 +145,11 @@ std::uint16_t Distributor::destination(const rte_mbuf* mbuf) noexcept {
         return 0;
     const std::vector<std::uint16_t>& ways = table_.destinations_[target->lane];
     const std::size_t head = std::min<std::size_t>(have - udp.payload_offset, udp.payload_length);
+    if (table_.of_format_[target->lane]) [[unlikely]]
+        return ways[share_of(
+            rte_hash_crc(frame + udp.payload_offset,
+                         static_cast<std::uint32_t>(std::min<std::size_t>(head, kFormatBytes)), 0),
+            ways.size())];
     heap::PacketView view;
     std::uint32_t payload_at = 0;
     if (!decoder_.decode(frame + udp.payload_offset, head, udp.payload_length, view, payload_at)) [[unlikely]]

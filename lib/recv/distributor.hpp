@@ -40,14 +40,16 @@ class Distributor {
     class Table {
       public:
         /// Sends the endpoint's packets to `destinations` by heap count: 0 is the lcore that polls, i+1 the
-        /// i-th other. Throws Error when the endpoint is there already.
-        void add(const Endpoint& endpoint, std::vector<std::uint16_t> destinations);
+        /// i-th other. Packets `of_format`, which are not SPEAD, go by their first bytes instead: equal ones
+        /// go to the same lcore. Throws Error when the endpoint is there already.
+        void add(const Endpoint& endpoint, std::vector<std::uint16_t> destinations, bool of_format = false);
 
       private:
         friend class Distributor;
         Classifier classifier_;  ///< Target::lane is an index into destinations_
         FlowCache flows_;
         std::vector<std::vector<std::uint16_t>> destinations_;
+        std::vector<bool> of_format_;  ///< likewise
     };
 
     /// Holds a ring to one more lcore, not in use yet.

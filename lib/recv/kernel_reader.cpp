@@ -51,8 +51,8 @@ std::size_t segment_of(msghdr& header, std::size_t length) {
     return length;
 }
 
-/// Reads errors that a socket keeps for its user (IP_RECVERR), at most as many as datagrams. They wake each wait
-/// until they have been read, and senders can cause any number of them.
+/// Reads errors that a socket keeps for its user (IP_RECVERR), at most as many as datagrams. They wake each
+/// wait until they have been read, and senders can cause any number of them.
 void drop_errors(int fd) {
     for (std::size_t i = 0; i < kMessages && ::recv(fd, nullptr, 0, MSG_ERRQUEUE | MSG_DONTWAIT) >= 0; i++) {
     }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "recv/filter_gate.hpp"
 #include "recv/lent_buffers.hpp"
 #include "stats/counters.hpp"
+#include "wire/packet_format.hpp"
 
 namespace spead::recv {
 
@@ -26,6 +28,7 @@ struct LaneConfig {
     std::uint32_t queue_heaps = 256;
     memory::CopySetting copy = memory::CopySetting::automatic;
     heap::WindowConfig window;
+    std::optional<wire::PacketFormat> format{};  ///< none: SPEAD
 };
 
 /// Holds one stream on one lcore: its decoder, window, queue and counters. Control code makes and destroys it
@@ -40,6 +43,8 @@ struct Lane {
           endpoints(config.endpoints.size()),
           stops_seen(config.endpoints.size(), 0),
           numbers(config.endpoints.size()) {
+        if (config.format)
+            decoder.use(*config.format);
         std::iota(numbers.begin(), numbers.end(), std::uint16_t{0});
     }
 

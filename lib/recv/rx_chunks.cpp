@@ -18,7 +18,8 @@ template <class Decoder>
     using Verdict = chunk::ChunkLane::Verdict;
     const std::uint8_t* const frame = frame_of(mbuf);
     // The parsers may have copied the items: they stay only for the time of this call.
-    const bool stays = view.item_count == 0 || (view.items >= frame && view.items < frame + mbuf->data_len);
+    const bool stays = view.item_count == 0 || (view.items >= frame && view.items < frame + mbuf->data_len) ||
+                       lane.decoder.keeps_items();
     // A stop ends what comes after it: packets that are to be offered again came before.
     if (turn == Into::first && again_count_ != 0 && (view.flags & heap::PacketView::kStop) != 0)
         [[unlikely]] {

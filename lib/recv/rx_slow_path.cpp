@@ -27,16 +27,16 @@ NicVerdict nic_verdict(const rte_mbuf* m) {
             ip != RTE_MBUF_F_RX_IP_CKSUM_GOOD};
 }
 
-/// Fetches what Decoder::decode() wants of a datagram. Returns how many of its bytes are contiguous.
+/// Fetches what the decoder wants of a datagram. Returns how many of its bytes are contiguous.
 template <class Decoder>
-std::size_t fetch_datagram_header(HeaderCursor& head, const wire::UdpView& udp) {
+std::size_t fetch_datagram_header(const Decoder& decoder, HeaderCursor& head, const wire::UdpView& udp) {
     if (head.in_place()) [[likely]]
         return udp.payload_length;
     // The header says itself how long it is, once its first bytes are there.
     std::size_t have = 0;
     for (int round = 0; round < 2; round++) {
         have = std::min<std::size_t>(udp.payload_length,
-                                     Decoder::header_need(head.data() + udp.payload_offset, have));
+                                     decoder.header_need(head.data() + udp.payload_offset, have));
         head.fetch(udp.payload_offset + have);
     }
     return have;
@@ -85,17 +85,17 @@ template <class Decoder>
         lane.counters[PacketOutcome::oversize]++;
         return PortOutcome::stream;
     }
-    const std::size_t have = fetch_datagram_header<Decoder>(head, udp);
+    const std::size_t have = fetch_datagram_header(lane.decoder, head, udp);
     const std::uint8_t* const datagram = head.data() + udp.payload_offset;
     heap::PacketView view;
     std::uint32_t payload_at = 0;  // in the frame, once it is decoded
     if (!lane.decoder.decode(datagram, have, udp.payload_length, view, payload_at)) [[unlikely]] {
-        lane.counters[PacketOutcome::malformed]++;
+        lane.counters[lane.decoder.refusal()]++;
         return PortOutcome::stream;
     }
     payload_at += udp.payload_offset;
     // The fast path takes no chains, and no frames with tags or options.
-    if (head.in_place() && udp.payload_offset == wire::kNetHeader)
+    if (head.in_place() && udp.payload_offset == wire::kNetHeader && lane.decoder.learns())
         Decoder::learn(source.flows.turn(head.data()), head.data(), udp, *target,
                        std::min(lane.max_packet_size,
                                 source.longest_frame - static_cast<std::uint32_t>(wire::kNetHeader)));

@@ -13,6 +13,10 @@ bool SpeadDecoder::decode_other(const std::uint8_t* head, std::size_t head_lengt
                                 std::size_t datagram_length, heap::PacketView& view,
                                 std::uint32_t& payload_offset) noexcept {
     static_assert(heap::kUnknownLength == wire::kUnknownLength);
+    if (format_) {
+        refusal_ = format_->decode(head, datagram_length, view, payload_offset);
+        return refusal_ == PacketOutcome::placed;
+    }
     recent_ ^= 1U;
     if (decode_fast_path(head, head_length, datagram_length, view, payload_offset))
         return true;

@@ -4,17 +4,19 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "heap/packet_view.hpp"
 #include "recv/classifier.hpp"
 #include "recv/flow_template.hpp"
+#include "recv/format_decoder.hpp"
 #include "wire/spead.hpp"
 #include "wire/spead_template.hpp"
 
 namespace spead::recv {
 
-/// Decodes SPEAD datagrams into PacketViews.
+/// Decodes SPEAD datagrams into PacketViews, or those of a declared format.
 ///
 /// A decoder is a class with decode(), learn(), header_need() and kMaxHeader. The lcore's loop is compiled
 /// for it, and no code after the PacketView knows the format. One decoder per lane, since it remembers
@@ -26,9 +28,16 @@ class SpeadDecoder {
 
     SpeadDecoder();
 
+    /// Decodes packets of this format from now on, none of SPEAD. Before the first packet.
+    void use(const wire::PacketFormat& format) { format_ = std::make_unique<FormatDecoder>(format); }
+    /// Returns whether FlowTemplates may learn its packets: those of SPEAD.
+    bool learns() const noexcept { return format_ == nullptr; }
+    /// Returns whether view.items stay until the end of a batch, although they are not in the frame.
+    bool keeps_items() const noexcept { return format_ != nullptr; }
+
     /// Decodes a datagram. Returns true when `view` describes the packet, except for arrival and source.
     /// view.items points into `head` or into this decoder, until the next decode. Returns false when the
-    /// SPEAD packet breaks a rule. `payload_offset` is from `head`.
+    /// packet is refused, for the reason refusal(). `payload_offset` is from `head`.
     [[gnu::always_inline]] bool decode(const std::uint8_t* head, std::size_t head_length,
                                        std::size_t datagram_length, heap::PacketView& view,
                                        std::uint32_t& payload_offset) noexcept {
@@ -70,9 +79,11 @@ class SpeadDecoder {
 
     /// Returns how many contiguous bytes decode() needs of a datagram of which `head_length` bytes are at
     /// `head`.
-    static std::size_t header_need(const std::uint8_t* head, std::size_t head_length) noexcept {
-        return wire::spead_header_need(head, head_length);
+    std::size_t header_need(const std::uint8_t* head, std::size_t head_length) const noexcept {
+        return format_ ? format_->header() : wire::spead_header_need(head, head_length);
     }
+    /// Returns the outcome of the packet that decode() has just refused.
+    PacketOutcome refusal() const noexcept { return refusal_; }
 
   private:
     /// Holds the common properties of one template's PacketViews.
@@ -90,7 +101,9 @@ class SpeadDecoder {
     std::array<wire::SpeadTemplate, 2> templates_;
     std::array<Shape, 2> shapes_;
     unsigned recent_ = 0;
-    std::vector<std::uint8_t> scratch_;  ///< item words of a packet with specials among them
+    PacketOutcome refusal_ = PacketOutcome::malformed;
+    std::unique_ptr<FormatDecoder> format_;  ///< null: SPEAD
+    std::vector<std::uint8_t> scratch_;      ///< item words of a packet with specials among them
 };
 
 }  // namespace spead::recv

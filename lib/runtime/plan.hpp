@@ -183,6 +183,7 @@ struct ReceivePlan {
     bool in_order = false;
     bool stop_on_stop_item = false;
     bool control_heaps = false;
+    std::string format;  ///< wire::PacketFormat of its packets; empty: SPEAD
     std::string filter;  ///< recv::FilterExpression of the packets to keep; empty: all
     /// Limits the buffers that a C++ filter may hold on each lcore. Each receive pool has so many more.
     std::uint32_t held_buffers = 0;

@@ -43,7 +43,8 @@ recv::Distributor::Table ReceiveQueues::distribution(const Queue& queue, const Q
             for (const Queue::Reader& r : queue.readers)
                 if (r.worker->layout->planned_cpu == cpu)
                     destinations.push_back(static_cast<std::uint16_t>(r.share));
-        table.add(plan.receives[d.receive].endpoints[d.endpoint], std::move(destinations));
+        const ReceivePlan& r = plan.receives[d.receive];
+        table.add(r.endpoints[d.endpoint], std::move(destinations), !r.format.empty());
     }
     return table;
 }

@@ -132,6 +132,7 @@ void Snapshots::add_streams(stats::Snapshot& snap) const {
         s.name = r.name;
         s.number = stream.number;
         s.endpoints = r.endpoint_texts;
+        s.has_format = !r.format.empty();
         s.port = r.port;
         s.state = !r.enabled ? "stopped" : !of_.ports[r.port].is_on() ? "waiting" : "received";
         s.add(stream.past.sums());

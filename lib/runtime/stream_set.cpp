@@ -44,6 +44,8 @@ recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<Endpoint>& 
     c.window.stop_on_stop_item = r.stop_on_stop_item;
     c.window.control_heaps = r.control_heaps;
     c.window.on_full = on_full(r, lossless);
+    if (!r.format.empty())
+        c.format = wire::PacketFormat::parse(r.format, r.name);
     c.window.lends = r.sink.kind == SinkKind::user && !r.chunk;
     return c;
 }

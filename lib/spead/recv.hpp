@@ -66,6 +66,9 @@ struct RecvConfig {
     bool control_heaps = false;      ///< delivers heaps that carry only stream control (start, stop), too
     std::chrono::nanoseconds heap_timeout{0};  ///< gives a heap up after so long without a packet; 0: never
     OnFull on_full = OnFull::automatic;
+    /// Declares packets that are not SPEAD, or names a known format (docs/formats.md); empty: SPEAD. Each
+    /// packet is then a heap, and its values are items.
+    std::string format{};
     std::string filter{};  ///< an expression over item values and endpoints (docs/hooks.md); empty: all
     /// Makes a filter of the user's own, one for each lcore; empty: none. Not together with `filter`.
     std::function<std::unique_ptr<PacketFilter>()> packet_filter{};

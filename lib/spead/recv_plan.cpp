@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "spead/filter_adapter.hpp"
 #include "spead/plan_edits.hpp"
+#include "wire/packet_format.hpp"
 
 namespace spead::door {
 
@@ -94,6 +95,9 @@ runtime::ReceivePlan plan_of(const RecvConfig& c) {
     r.in_order = c.in_order;
     r.stop_on_stop_item = c.stop_on_stop_item;
     r.control_heaps = c.control_heaps;
+    if (!c.format.empty())
+        wire::PacketFormat::parse(c.format, where);
+    r.format = c.format;
     r.filter = c.filter;
     r.held_buffers = c.held_buffers;
     r.lend = c.lend;

@@ -272,7 +272,7 @@ std::uint64_t lost_packets_of_chunks(const StreamSnapshot& s) {
           PacketOutcome::filtered, PacketOutcome::late, PacketOutcome::no_item, PacketOutcome::bad_length,
           PacketOutcome::bad_step, PacketOutcome::out_of_range, PacketOutcome::rejected,
           PacketOutcome::no_chunk, PacketOutcome::future, PacketOutcome::held, PacketOutcome::captured,
-          PacketOutcome::capture_full})
+          PacketOutcome::capture_full, PacketOutcome::invalid})
         lost += packets_of(s, o);
     return lost;
 }

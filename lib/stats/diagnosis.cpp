@@ -44,6 +44,7 @@ class Findings {
   public:
     explicit Findings(const Snapshot& snapshot) : snapshot_(snapshot) {}
 
+    void refused_by_decoder(const StreamSnapshot& s);
     void stream(const StreamSnapshot& s);
     void port(const PortSnapshot& p);
     void send(const SendSnapshot& s);
@@ -272,14 +273,28 @@ void Findings::nothing_came(const StreamSnapshot& s) {
                            : "check whether the sender sends to these endpoints");
 }
 
+/// Finds packets that the decoder refuses.
+void Findings::refused_by_decoder(const StreamSnapshot& s) {
+    const std::uint64_t malformed = of(s, PacketOutcome::malformed);
+    if (s.has_format)
+        add(Cause::not_in_format, Stage::packet, s.name, malformed, "packets",
+            "break a rule of the stream's `format`",
+            "look for other senders to this endpoint, and compare the declaration with a captured packet");
+    else
+        add(Cause::not_spead, Stage::packet, s.name, malformed, "packets", "break a rule of SPEAD",
+            "look for other senders to this endpoint, and check the sender's flavour");
+    add(Cause::marked_invalid, Stage::packet, s.name, of(s, PacketOutcome::invalid), "packets",
+        "were marked as invalid by their sender",
+        "ask there; or leave `invalid` out of `format` to take them");
+}
+
 void Findings::stream(const StreamSnapshot& s) {
     // Packets that a sender leaves to its interface to segment are reported with the port.
     const PortSnapshot* const port = find(snapshot_.ports, s.port);
     if (port == nullptr || port->rx_oversized_frames < of(s, PacketOutcome::oversize))
         add(Cause::packets_too_large, Stage::packet, s.name, of(s, PacketOutcome::oversize), "packets",
             "were larger than --max-packet-size", "raise it");
-    add(Cause::not_spead, Stage::packet, s.name, of(s, PacketOutcome::malformed), "packets",
-        "break a rule of SPEAD", "look for other senders to this endpoint, and check the sender's flavour");
+    refused_by_decoder(s);
     add(Cause::heaps_too_large, Stage::packet, s.name, of(s, PacketOutcome::heap_too_big), "packets",
         "were of heaps larger than --max-heap-bytes", "raise it");
     if (s.chunks.any()) {

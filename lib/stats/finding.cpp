@@ -22,7 +22,7 @@ std::string_view name_of(Stage stage) {
 }
 
 std::string_view name_of(Cause cause) {
-    static constexpr std::array<std::string_view, 35> kNames{"network_loss",
+    static constexpr std::array<std::string_view, 37> kNames{"network_loss",
                                                              "cut_by_join",
                                                              "nothing_came",
                                                              "duplicates",
@@ -37,6 +37,8 @@ std::string_view name_of(Cause cause) {
                                                              "lcore_interrupted",
                                                              "unmatched",
                                                              "not_spead",
+                                                             "not_in_format",
+                                                             "marked_invalid",
                                                              "packets_too_large",
                                                              "heaps_too_large",
                                                              "contradictions",

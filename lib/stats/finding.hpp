@@ -38,6 +38,8 @@ enum class Cause : std::uint8_t {
     lcore_interrupted,    ///< the port's ring ran over while its lcore was off its CPU
     unmatched,            ///< packets for groups, ports or sources that no stream names
     not_spead,            ///< packets that break a rule of SPEAD
+    not_in_format,        ///< packets that break a rule of their stream's declared format
+    marked_invalid,       ///< packets whose sender says that their data are invalid
     packets_too_large,    ///< above max_packet_size
     heaps_too_large,      ///< above max_heap_bytes
     contradictions,       ///< packets of one heap that do not fit together

@@ -46,6 +46,7 @@ struct StreamSnapshot {
     std::string port;                    ///< its name; empty: unknown
     double changed_s = 0;                ///< when it was changed last, in seconds of the run; 0: never
     std::vector<std::string> endpoints;  ///< as the user wrote them
+    bool has_format = false;             ///< its packets are of a declared format, and not SPEAD
     std::uint64_t bytes = 0;
     std::array<std::uint64_t, kPacketOutcomes> packets{};
     std::uint64_t received = 0;  ///< sum of `packets`

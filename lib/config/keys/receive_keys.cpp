@@ -5,6 +5,7 @@
 #include "config/keys/tables.hpp"
 #include "config/limits.hpp"
 #include "recv/filter_expression.hpp"
+#include "wire/packet_format.hpp"
 
 namespace spead::config::keys {
 
@@ -12,6 +13,11 @@ namespace {
 
 using runtime::ReceivePlan;
 using runtime::SinkPlan;
+
+void check_format(const std::string& format, const std::string& where) {
+    if (!format.empty())
+        wire::PacketFormat::parse(format, where);
+}
 
 void check_filter(const std::string& filter, const std::string& where) {
     if (!filter.empty())
@@ -134,6 +140,17 @@ constexpr std::array kReceiveKeys{
         .field = flag<&ReceivePlan::enabled>,
         .change = Change::anew,
         .help = "Receives the stream; false = not until it is started at the prompt",
+    },
+    Key{
+        .name = "format",
+        .field = text<&ReceivePlan::format>,
+        .change = Change::anew,
+        .unset = "SPEAD",
+        .example = "\"vdif\"",
+        .option = "--format",
+        .word = "TEXT",
+        .help = "Declares the packets of a stream that is not SPEAD, or names a known format",
+        .check = check_format,
     },
     Key{
         .name = "filter",

@@ -34,10 +34,12 @@ std::vector<Bytes> frames_of(const MadeHeap& heap) {
 /// Holds one stream that fills chunks. Its chunks are checked as they are taken.
 struct ChunkRig : Rig {
     explicit ChunkRig(const std::string& text, std::size_t count = 4, bool can_wait = false,
-                      chunk::ChunkWindowConfig config = {})
+                      chunk::ChunkWindowConfig config = {}, const std::string& format_text = {})
         : placement(chunk::Placement::parse(text)),
           chunks(count, placement.check()),
           window(config, chunks.ring) {
+        if (!format_text.empty())
+            format = wire::PacketFormat::parse(format_text);
         add_member(can_wait);
     }
     /// Adds a source, and a lane for its packets that fills the same chunks as the others.
@@ -45,6 +47,7 @@ struct ChunkRig : Rig {
         Source& source = *sources[add_source()];
         LaneConfig config = lane_config("s" + std::to_string(lanes.size()), one_group());
         config.window.stop_on_stop_item = true;
+        config.format = format;
         SpeadLane& lane = *lanes.emplace_back(
             std::make_unique<SpeadLane>(config, heap::PoolPlacer(arena, arena.capacity())));
         lane.chunks = std::make_unique<chunk::ChunkLane>(placement, window, lane.counters, can_wait);
@@ -65,6 +68,7 @@ struct ChunkRig : Rig {
             lane->chunks.reset();
     }
 
+    std::optional<wire::PacketFormat> format{};
     chunk::Placement placement;
     chunk::test::RingOfChunks chunks;
     chunk::ChunkWindow window;
@@ -308,6 +312,47 @@ TEST(ChunkStreams, ALosslessSourceWaitsForAFreeChunk) {
     }
     EXPECT_TRUE(waited);
     EXPECT_EQ(rig.count(PacketOutcome::placed), 80u * 4 * 3);
+    EXPECT_EQ(rig.others(PacketOutcome::placed), 0u);
+}
+
+/// Returns a packet of a format: time, sender, then 700 bytes that only this packet has.
+Bytes formatted(std::uint32_t time, std::uint16_t sender) {
+    Bytes datagram(12 + 700);
+    store_be32(datagram.data(), time);
+    store_be16(&datagram[4], sender);
+    for (std::size_t i = 12; i < datagram.size(); i++)
+        datagram[i] = static_cast<std::uint8_t>(time * 7 + sender * 3 + i);
+    return frame(datagram);
+}
+
+TEST(ChunkStreams, PacketsOfAFormatGoToTheirPlacesAndWait) {
+    ChunkRig rig("heap 700; axis sender: item 0x4101 [4]; time: item 0x1600 [8]", 3, true, {},
+                 "header 12; field t: u32 at 0; field s: u16 at 4; item 0x1600: t; item 0x4101: s; "
+                 "count t * 65536 + s");
+    for (std::uint32_t time = 0; time < 80; time++)
+        for (std::uint16_t sender = 0; sender < 4; sender++) {
+            const Bytes f = formatted(time, sender);
+            rig.queue().add(time % 3 == 0 ? rig.queue().chain(f, {1 + time * 5, 30}) : rig.pool.make(f));
+        }
+    bool waited = false;
+    std::uint64_t taken = 0;
+    for (int i = 0; i < 100'000 && taken < 9; i++) {
+        rig.poll();
+        waited |= rig.sources[0]->waiting.count != 0;
+        chunk::Chunk* const c = i % 50 == 49 ? rig.chunks.ring.take() : nullptr;
+        if (c == nullptr)
+            continue;
+        EXPECT_TRUE(c->complete()) << c->id;
+        EXPECT_EQ(c->id, static_cast<std::int64_t>(taken++));
+        for (std::size_t h = 0; h < 32; h++) {
+            const Bytes f = formatted(static_cast<std::uint32_t>(static_cast<std::size_t>(c->id) * 8 + h % 8),
+                                      static_cast<std::uint16_t>(h / 8));
+            ASSERT_EQ(std::memcmp(&c->data[h * 700], &f[f.size() - 700], 700), 0) << c->id << ' ' << h;
+        }
+        EXPECT_TRUE(rig.chunks.ring.give_back(*c));
+    }
+    EXPECT_TRUE(waited);
+    EXPECT_EQ(rig.count(PacketOutcome::placed), 80u * 4);
     EXPECT_EQ(rig.others(PacketOutcome::placed), 0u);
 }
 

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "wire/packet_format.hpp"
+
+namespace spead::wire {
+
+/// Reads packets by a declaration, which it compiles into a fixed list of loads, shifts and checks. Made in
+/// control code; then read() belongs to any one thread, and neither allocates nor throws.
+class FormatReader {
+  public:
+    /// Requires a format that has passed check().
+    explicit FormatReader(const PacketFormat& format);
+
+    enum class Verdict : std::uint8_t {
+        good,
+        malformed,  ///< too short, or a value breaks a rule of the declaration
+        invalid,    ///< the sender marks the data as invalid
+    };
+    struct Packet {
+        std::uint64_t count;           ///< of the heap
+        std::uint32_t payload_at;      ///< bytes from the datagram's first
+        std::uint32_t payload_length;  ///< bytes; the payload ends within the datagram
+    };
+
+    /// Reads a datagram of `length` bytes, of which the first header() are at `head` if it has as many.
+    /// Writes items() item words to `words`, big-endian, of the flavour SPEAD-64-48. Nothing is written
+    /// unless the verdict is `good`.
+    Verdict read(const std::uint8_t* head, std::size_t length, std::uint8_t* words,
+                 Packet& packet) const noexcept;
+
+    /// Returns the bytes before the payload.
+    std::size_t header() const noexcept { return header_; }
+    std::uint32_t items() const noexcept { return static_cast<std::uint32_t>(items_.size()); }
+
+  private:
+    /// Extracts a field from the 8 bytes at `from`.
+    struct Load {
+        std::uint16_t from;
+        bool little;
+        std::uint8_t shift;
+        std::uint64_t mask;
+    };
+    struct Term {
+        std::uint32_t field;
+        bool plain;  ///< the field times `times`
+        bool truncate;
+        std::uint64_t first;
+        std::uint64_t step;
+        std::uint64_t times;
+    };
+    struct Sum {
+        std::uint32_t begin;  ///< in terms_
+        std::uint32_t end;
+        std::uint64_t word;  ///< added to the sum: an item's mode and id
+    };
+    struct Condition {
+        std::uint32_t field;
+        std::uint32_t begin;  ///< in values_
+        std::uint32_t end;
+        bool required;  ///< else it marks invalid data
+    };
+    using Values = std::array<std::uint64_t, PacketFormat::kMaxFields>;
+
+    Sum compile(const PacketFormat::Sum& sum, std::uint64_t word);
+    void compile(const PacketFormat::Condition& condition, bool required);
+    bool compute(const Sum& sum, const Values& values, std::uint64_t& result) const noexcept;
+    bool holds(const Condition& condition, const Values& values) const noexcept;
+
+    std::size_t header_;
+    std::vector<Load> loads_;
+    std::vector<Term> terms_;
+    std::vector<Sum> items_;
+    Sum count_;
+    std::vector<std::uint64_t> values_;
+    std::vector<Condition> conditions_;  ///< required ones first
+    bool has_length_;
+    PacketFormat::Length length_;
+};
+
+}  // namespace spead::wire

@@ -227,11 +227,12 @@ void OptionSet::cpu(const std::string& name, std::optional<unsigned>& out, const
 }
 
 void OptionSet::sink(const std::string& name, runtime::SinkPlan& out, const std::string& description) {
-    add(name, "null|verify|file:DIR|raw:DIR", std::string(config::name_in(config::kSinkKinds, out.kind)),
-        description, [name, &out](const std::string& given) {
+    add(name, "null|verify|file:DIR|raw:DIR|zarr:DIR|hdf5:DIR",
+        std::string(config::name_in(config::kSinkKinds, out.kind)), description,
+        [name, &out](const std::string& given) {
             const std::size_t colon = std::min(given.find(':'), given.size());
             const std::string kind = given.substr(0, colon);
-            if (kind == "file" || kind == "raw") {
+            if (kind == "file" || kind == "raw" || kind == "zarr" || kind == "hdf5") {
                 const std::string directory = given.substr(std::min(colon + 1, given.size()));
                 if (directory.empty())
                     throw_usage(name, "`{}` names no directory; write {}:DIR", given, kind);
@@ -240,7 +241,9 @@ void OptionSet::sink(const std::string& name, runtime::SinkPlan& out, const std:
                 return;
             }
             if (given != "null" && given != "verify")
-                throw_usage(name, "`{}` is not a sink; give null, verify, file:DIR or raw:DIR", given);
+                throw_usage(name,
+                            "`{}` is not a sink; give null, verify, file:DIR, raw:DIR, zarr:DIR or hdf5:DIR",
+                            given);
             out.kind = config::choose(config::kSinkKinds, given, name);
             out.directory.clear();
         });

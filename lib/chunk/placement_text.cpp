@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "chunk/placement.hpp"
+#include "chunk/term_text.hpp"
 
 /// Writes placements as text: the form that Placement::parse() reads, and lines for people.
 namespace spead::chunk {
@@ -26,24 +27,6 @@ std::string source_text(const Term& term) {
     return fmt::format("constant {}", term.first);
 }
 
-std::string term_text(const Term& term) {
-    std::string text = source_text(term);
-    if (term.kind == Term::Kind::constant)
-        return text;
-    const auto out = std::back_inserter(text);
-    if (term.shift != 0)
-        fmt::format_to(out, " >> {}", term.shift);
-    if (~term.mask != 0)
-        fmt::format_to(out, " & {:#x}", term.mask);
-    if (term.first != 0)
-        fmt::format_to(out, " - {}", term.first);
-    if (term.step != 1 || term.truncate)
-        fmt::format_to(out, " {} {}", term.truncate ? "//" : "/", term.step);
-    if (!term.list.empty())
-        fmt::format_to(out, " {{{}}}", fmt::join(term.list, ", "));
-    return text;
-}
-
 std::string axis_text(const Axis& axis) {
     std::string text = axis.is_time ? "time" : "axis";
     if (!axis.is_time || axis.name != "time")
@@ -62,6 +45,24 @@ std::string wrap_text(const Placement& p) {
 }
 
 }  // namespace
+
+std::string term_text(const Term& term) {
+    std::string text = source_text(term);
+    if (term.kind == Term::Kind::constant)
+        return text;
+    const auto out = std::back_inserter(text);
+    if (term.shift != 0)
+        fmt::format_to(out, " >> {}", term.shift);
+    if (~term.mask != 0)
+        fmt::format_to(out, " & {:#x}", term.mask);
+    if (term.first != 0)
+        fmt::format_to(out, " - {}", term.first);
+    if (term.step != 1 || term.truncate)
+        fmt::format_to(out, " {} {}", term.truncate ? "//" : "/", term.step);
+    if (!term.list.empty())
+        fmt::format_to(out, " {{{}}}", fmt::join(term.list, ", "));
+    return text;
+}
 
 std::string Placement::text() const {
     std::string text = fmt::format("heap {}", heap_bytes);

@@ -34,7 +34,8 @@ inline constexpr std::array kOnFull{
     Word{runtime::OnFullSetting::drop_oldest, "drop_oldest"}, Word{runtime::OnFullSetting::block, "block"}};
 inline constexpr std::array kSinkKinds{
     Word{runtime::SinkKind::null, "null"}, Word{runtime::SinkKind::verify, "verify"},
-    Word{runtime::SinkKind::file, "file"}, Word{runtime::SinkKind::raw, "raw"}};
+    Word{runtime::SinkKind::file, "file"}, Word{runtime::SinkKind::raw, "raw"},
+    Word{runtime::SinkKind::zarr, "zarr"}, Word{runtime::SinkKind::hdf5, "hdf5"}};
 inline constexpr std::array kOnSinkError{Word{runtime::OnSinkError::stop, "stop"},
                                          Word{runtime::OnSinkError::end, "end"}};
 inline constexpr std::array kWays{Word{chunk::Way::automatic, "auto"}, Word{chunk::Way::direct, "direct"},

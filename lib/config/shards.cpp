@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "config/edit.hpp"
+#include "config/sink_rules.hpp"
 
 namespace spead::config {
 
@@ -248,6 +249,7 @@ Plan plan_of_shard(const Plan& plan, Shard shard, const Locator& locate) {
         if (endpoints.empty())
             continue;
         r.assign.clear();
+        deal_column(r, shard, locate ? locate(fmt::format("receive[{}].chunk.placement", i)) : std::string());
         if (endpoints.size() != r.endpoints.size()) {
             r.expected_rate *=
                 static_cast<double>(endpoints.size()) / static_cast<double>(r.endpoints.size());

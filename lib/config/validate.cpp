@@ -18,6 +18,7 @@
 #include "config/names.hpp"
 #include "config/pattern_rules.hpp"
 #include "config/shards.hpp"
+#include "config/sink_rules.hpp"
 #include "runtime/chunk_sink.hpp"
 
 namespace spead::config {
@@ -223,23 +224,26 @@ class Rules {
             chunk(path, r, *r.chunk);
         if (const auto fault = format_fault(r))
             fail(fmt::format("{}{}", path, fault->key), "{}", fault->what);
+        check_arrays(r, [&](std::string_view key) { return place(fmt::format("{}.sink.{}", path, key)); });
         if (r.capture)
             capture(path + ".capture", *r.capture);
     }
 
     void sink(const std::string& path, const runtime::SinkPlan& sink) const {
         const std::string_view kind = name_in(kSinkKinds, sink.kind);
-        if (runtime::has_directory(sink.kind) && sink.directory.empty())
+        check_directories(sink, place(path + ".directories"));
+        if (runtime::has_directory(sink.kind) && sink.directory.empty() && sink.directories.empty())
             fail(path, "a {} sink needs a `directory` to write to", kind);
         if (!runtime::has_directory(sink.kind) && !sink.directory.empty())
-            fail(
-                path + ".directory",
-                "`directory` is for a file or raw sink, and this one is `{}`; set `kind` to `file` or `raw`, "
-                "or leave `directory` out",
-                kind);
-        if (sink.kind != runtime::SinkKind::raw && sink.rotate_size > 0)
+            fail(path + ".directory",
+                 "`directory` is for a sink that writes files, and this one is `{}`; set `kind` to `file`, "
+                 "`raw`, `zarr` or `hdf5`, or leave `directory` out",
+                 kind);
+        if (sink.kind != runtime::SinkKind::raw && sink.kind != runtime::SinkKind::hdf5 &&
+            sink.rotate_size > 0)
             fail(path + ".rotate_size",
-                 "`rotate_size` is for a raw sink, and this one is `{}`; set `kind` to `raw`, or leave "
+                 "`rotate_size` is for a raw or hdf5 sink, and this one is `{}`; set `kind` to `raw`, or "
+                 "leave "
                  "`rotate_size` out",
                  kind);
     }

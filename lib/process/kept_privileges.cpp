@@ -71,7 +71,8 @@ std::vector<PathInUse> paths_in_use(std::span<const port::PlannedPort> ports, co
     }
     for (const runtime::ReceivePlan& r : plan.receives) {
         if (runtime::has_directory(r.sink.kind))
-            add(paths, r.sink.directory, W_OK);
+            for (const std::string& directory : runtime::directories_of(r.sink))
+                add(paths, directory, W_OK);
         if (r.capture)
             for (const std::string& file : r.capture->files)
                 add_written(paths, file);

@@ -23,7 +23,6 @@ class ChunkLine {
     /// file from `offset` on.
     std::string of(const chunk::Chunk& chunk, const std::string& file, std::uint64_t offset) const;
 
-  private:
     /// Converts ticks into nanoseconds since 1970. Not adjusted to later steps of the system's clock.
     struct WallClock {
         WallClock();
@@ -34,6 +33,7 @@ class ChunkLine {
         std::int64_t ns_;
     };
 
+  private:
     std::string stream_;
     std::string placement_;
     std::uint32_t packets_per_heap_;

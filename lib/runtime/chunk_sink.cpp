@@ -6,14 +6,20 @@
 #include "base/error.hpp"
 #include "runtime/chunk_file_sink.hpp"
 #include "runtime/chunk_verify_sink.hpp"
+#include "runtime/hdf5_sink.hpp"
 #include "runtime/raw_chunk_sink.hpp"
+#include "runtime/zarr_sink.hpp"
 
 namespace spead::runtime {
 
 void check_readable(SinkKind sink, memory::MemoryKind kind, const std::string& where) {
     if (memory::cpu_accessible(kind) || sink == SinkKind::null || sink == SinkKind::user)
         return;
-    const char* const name = sink == SinkKind::raw ? "raw" : sink == SinkKind::file ? "file" : "verify";
+    const char* const name = sink == SinkKind::raw    ? "raw"
+                             : sink == SinkKind::zarr ? "zarr"
+                             : sink == SinkKind::hdf5 ? "hdf5"
+                             : sink == SinkKind::file ? "file"
+                                                      : "verify";
     throw_usage(
         where,
         "the sink `{}` reads payload, and the CPU cannot read {} memory; set the `kind` of the sink to "
@@ -30,8 +36,12 @@ std::unique_ptr<ChunkSink> make_chunk_sink(const ReceivePlan& plan) {
         case SinkKind::file:
             return std::make_unique<ChunkFileSink>(plan.sink.directory, plan.name, plan.chunk->parsed(where));
         case SinkKind::raw:
-            return std::make_unique<RawChunkSink>(plan.sink.directory, plan.name, plan.chunk->parsed(where),
-                                                  raw_options(plan.sink));
+            return std::make_unique<RawChunkSink>(directories_of(plan.sink), plan.name,
+                                                  plan.chunk->parsed(where), raw_options(plan.sink));
+        case SinkKind::zarr:
+            return std::make_unique<ZarrSink>(plan.sink.directory, plan.name, zarr_content(plan, where));
+        case SinkKind::hdf5:
+            return std::make_unique<Hdf5Sink>(plan.sink.directory, plan.name, hdf5_content(plan, where));
         case SinkKind::null:
         case SinkKind::user:
             break;

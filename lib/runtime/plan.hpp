@@ -42,11 +42,12 @@ enum class Backend : std::uint8_t { port, kernel };
 /// memif), else drop_newest.
 enum class OnFullSetting : std::uint8_t { automatic, drop_newest, drop_oldest, block };
 /// Names the kind of sink. `user`: C++ code takes the heaps (UserQueues); a configuration cannot say so.
-enum class SinkKind : std::uint8_t { null, verify, file, raw, user };
+enum class SinkKind : std::uint8_t { null, verify, file, raw, user, zarr, hdf5 };
 
 /// Returns whether the sink writes to a directory.
 constexpr bool has_directory(SinkKind kind) noexcept {
-    return kind == SinkKind::file || kind == SinkKind::raw;
+    return kind == SinkKind::file || kind == SinkKind::raw || kind == SinkKind::zarr ||
+           kind == SinkKind::hdf5;
 }
 /// Says what follows when a sink can write no more: it takes no more heaps and the other streams go on, or
 /// the run ends.
@@ -111,8 +112,18 @@ struct SinkPlan {
     std::string directory{};  ///< of a sink that writes files
     OnSinkError on_error = OnSinkError::stop;
     std::uint64_t rotate_size = 0;  ///< of a raw sink: bytes at which the next file begins; 0: never
+    /// Holds the directories of a raw sink with several; empty: `directory`.
+    std::vector<std::string> directories{};
+    std::string dtype = "u1";  ///< of arrays: the type of elements, in the words of numpy
+    std::string columns{};     ///< of arrays: the axis that has the places of all shards; empty: none
+    std::string column{};      ///< "I/N", the part of this process; empty: all
     bool operator==(const SinkPlan&) const = default;
 };
+
+/// Returns the directories that a sink writes to.
+inline std::vector<std::string> directories_of(const SinkPlan& sink) {
+    return sink.directories.empty() ? std::vector{sink.directory} : sink.directories;
+}
 
 /// Says which shards of a plan receive a stream: each has its share of the endpoints, one has them all, or
 /// every one has them all. lib/config/shards.hpp deals.

@@ -57,11 +57,14 @@ void check_files(const Plan& plan, std::span<const port::PlannedPort> ports) {
     for (const ReceivePlan& r : plan.receives) {
         if (has_directory(r.sink.kind)) {
             const std::string where = fmt::format("sink of {}", r.name);
-            check_sink_directory(r.sink.directory, where);
-            const std::string lines = r.chunk ? ChunkFileSink::lines_path(r.sink.directory)
-                                              : FileSink::lines_path(r.sink.directory);
-            uses.push_back(FileUse::planned(lines, FileUse::Way::append,
-                                            fmt::format("the sink of {} writes", r.name), where));
+            for (const std::string& directory : directories_of(r.sink)) {
+                check_sink_directory(directory, where);
+                const std::string lines =
+                    r.chunk ? ChunkFileSink::lines_path(directory) : FileSink::lines_path(directory);
+                if (r.sink.kind != SinkKind::zarr)
+                    uses.push_back(FileUse::planned(lines, FileUse::Way::append,
+                                                    fmt::format("the sink of {} writes", r.name), where));
+            }
         }
         if (!r.capture)
             continue;

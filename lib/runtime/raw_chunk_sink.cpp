@@ -9,11 +9,11 @@
 
 namespace spead::runtime {
 
-RawChunkSink::RawChunkSink(const std::string& directory, std::string stream,
+RawChunkSink::RawChunkSink(const std::vector<std::string>& directories, const std::string& stream,
                            const chunk::Placement& placement, const sink::RawWriter::Options& options)
     : line_(stream, placement),
       output_(
-          directory, std::move(stream), {"chunks", "chunks.jsonl"}, [this](const char* what) { fail(what); },
+          directories, stream, {"chunks", "chunks.jsonl"}, [this](const char* what) { fail(what); },
           options) {}
 
 void RawChunkSink::hand_chunk(const chunk::Chunk& chunk, const Settled& settled) noexcept {

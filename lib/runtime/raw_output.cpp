@@ -32,7 +32,10 @@ sink::RawWriter::Hooks RawOutput::hooks() {
     sink::RawWriter::Hooks hooks;
     hooks.open = [this] { return open(); };
     hooks.remove = [this](const sink::RawFile& file) { directory_.remove(file.name()); };
-    hooks.append = [this](std::string_view lines, std::uint64_t& written) {
+    hooks.append = [this](std::span<const sink::RawWriter::Note> notes, std::uint64_t& written) {
+        std::string lines;
+        for (const sink::RawWriter::Note& note : notes)
+            lines += note.line;
         const std::uint64_t before = lines_.lines();
         const int error = lines_.append(lines);
         written = lines_.lines() - before;

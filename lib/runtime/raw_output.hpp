@@ -40,6 +40,8 @@ class RawOutput {
     /// no file can be made; then `settled` is not called.
     void add(std::span<const std::span<const std::byte>> parts, const Line& line,
              const Sink::Settled& settled);
+    /// Returns whether a heap or chunk need not wait for the disk.
+    bool has_room() const { return writer_.has_room(); }
     void settle() { writer_.settle(); }
     /// Writes what is left. Throws Error when the file cannot be cut to its length.
     void finish();

@@ -8,11 +8,12 @@
 
 namespace spead::runtime {
 
-RawSink::RawSink(const std::string& directory, std::string stream, const sink::RawWriter::Options& options)
-    : stream_(stream),
+RawSink::RawSink(const std::vector<std::string>& directories, std::string stream,
+                 const sink::RawWriter::Options& options)
+    : stream_(std::move(stream)),
       output_(
-          directory, std::move(stream), {"heaps", "heaps.jsonl"}, [this](const char* what) { fail(what); },
-          options) {}
+          directories, stream_, {"heaps", "heaps.jsonl"}, [this](const char* what) { fail(what); }, options) {
+}
 
 void RawSink::hand(heap::HeapHandle heap, const Settled& settled) noexcept {
     if (!attempt([&] { add(heap, settled); }))

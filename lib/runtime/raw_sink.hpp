@@ -2,8 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "runtime/raw_output.hpp"
+#include "runtime/raw_outputs.hpp"
 #include "runtime/sink.hpp"
 
 namespace spead::runtime {
@@ -12,11 +13,14 @@ namespace spead::runtime {
 /// cache, and one line of JSON per heap, complete or not, to DIRECTORY/heaps.jsonl. The line of a payload
 /// says its file, offset and length; otherwise it is the one that FileSink writes.
 ///
+/// With several directories, heaps go round them, and each has an index of its own.
+///
 /// A heap is settled when the kernel has written its payload and its line.
 class RawSink : public Sink {
   public:
     /// Throws Error as FileSink.
-    RawSink(const std::string& directory, std::string stream, const sink::RawWriter::Options& options = {});
+    RawSink(const std::vector<std::string>& directories, std::string stream,
+            const sink::RawWriter::Options& options = {});
 
     void hand(heap::HeapHandle heap, const Settled& settled) noexcept override;
     void settle() noexcept override { output_.settle(); }
@@ -28,7 +32,7 @@ class RawSink : public Sink {
     void add(const heap::HeapHandle& heap, const Settled& settled);
 
     std::string stream_;
-    RawOutput output_;
+    RawOutputs output_;
 };
 
 }  // namespace spead::runtime

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/heap_pattern.hpp"
 #include "base/log.hpp"
 #include "base/verify_sequence.hpp"
@@ -143,7 +144,10 @@ std::unique_ptr<Sink> make_sink(const SinkPlan& plan, const std::string& stream)
         case SinkKind::file:
             return std::make_unique<FileSink>(plan.directory, stream);
         case SinkKind::raw:
-            return std::make_unique<RawSink>(plan.directory, stream, raw_options(plan));
+            return std::make_unique<RawSink>(directories_of(plan), stream, raw_options(plan));
+        case SinkKind::zarr:
+        case SinkKind::hdf5:
+            throw_usage(stream, "this sink writes chunks, and the stream has heaps; give it a placement");
         case SinkKind::null:
         case SinkKind::user:
             break;

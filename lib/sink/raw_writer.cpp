@@ -51,6 +51,11 @@ RawWriter::Written RawWriter::written() const {
 
 // The thread that adds.
 
+bool RawWriter::has_room() const {
+    const std::lock_guard lock(mutex_);
+    return !free_.empty();
+}
+
 bool RawWriter::add(std::span<const std::span<const std::byte>> parts, const MakeLine& line,
                     const Settled& settled) {
     // Here, so that it runs on the CPUs of the thread that adds.
@@ -61,17 +66,17 @@ bool RawWriter::add(std::span<const std::span<const std::byte>> parts, const Mak
         record.bytes += part.size();
     bool taken = record.bytes == 0 || open_file(record.bytes);
     if (record.bytes > 0)
-        record.file = file_;
-    record.line = line(record.file.get(), file_bytes_);
+        record.note.file = file_;
+    record.note.line = line(record.note.file.get(), file_bytes_);
     record.settled = settled;
-    taken = taken && wait_for_room(record.line.size());
+    taken = taken && wait_for_room(record.note.line.size());
     for (const auto part : parts)
         taken = taken && copy(part);
-    record.end = file_bytes_;
+    record.note.end = file_bytes_;
     Lock lock(mutex_);
     if (taken && !failed_) {
         record.block = filling_ != nullptr ? filling_->number : next_number_ - 1;
-        line_bytes_ += record.line.size();
+        line_bytes_ += record.note.line.size();
         records_.push_back(std::move(record));
         return true;
     }
@@ -82,7 +87,8 @@ bool RawWriter::add(std::span<const std::span<const std::byte>> parts, const Mak
 
 /// Opens a file if there is none, or the one there is would become too long. Returns false after a failure.
 bool RawWriter::open_file(std::size_t bytes) {
-    const bool rotates = options_.rotate_size > 0 && file_bytes_ + bytes > options_.rotate_size;
+    const bool rotates =
+        options_.file_per_record || (options_.rotate_size > 0 && file_bytes_ + bytes > options_.rotate_size);
     if (file_ && !rotates)
         return true;
     {
@@ -287,7 +293,7 @@ void RawWriter::give_back(Block& block) {
 
 void RawWriter::settle_done(Lock& lock) {
     while (!records_.empty() && records_.front().block <= done_number_) {
-        line_bytes_ -= records_.front().line.size();
+        line_bytes_ -= records_.front().note.line.size();
         batch_.push_back(std::move(records_.front()));
         records_.pop_front();
     }
@@ -303,11 +309,11 @@ void RawWriter::settle_done(Lock& lock) {
 
 /// Appends the lines of the batch, and settles its records.
 void RawWriter::append_lines() {
-    std::string lines;
-    for (const Record& record : batch_)
-        lines += record.line;
+    std::vector<Note> notes;
+    for (Record& record : batch_)
+        notes.push_back({record.note.file, record.note.end, std::move(record.note.line)});
     std::uint64_t written = 0;
-    const int error = hooks_.append(lines, written);
+    const int error = hooks_.append(notes, written);
     while (!batch_.empty() && written > 0) {
         written--;
         settle_front(true);
@@ -325,15 +331,15 @@ void RawWriter::settle_front(bool written) {
     const Record record = std::move(batch_.front());
     batch_.pop_front();
     if (written) {
-        if (record.file) {
-            finish_files(record.file.get());
-            end_ = record.end;
-            if (!record.file->direct() && !std::exchange(told_no_direct_, true))
+        if (const std::shared_ptr<RawFile>& file = record.note.file) {
+            finish_files(file.get());
+            end_ = record.note.end;
+            if (!file->direct() && !std::exchange(told_no_direct_, true))
                 hooks_.no_direct();
         }
         const Lock lock(mutex_);
         written_.lines++;
-        written_.records += record.file ? 1 : 0;
+        written_.records += record.note.file ? 1 : 0;
         written_.bytes += record.bytes;
     }
     record.settled(written);

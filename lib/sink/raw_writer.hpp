@@ -12,7 +12,6 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -40,9 +39,16 @@ class RawWriter {
         std::size_t blocks = 16;                             ///< at least 2
         std::uint64_t reserve = std::uint64_t{64} << 20;     ///< bytes of room taken at once; 0: none
         std::uint64_t rotate_size = 0;                       ///< begins the next file at this size; 0: never
+        bool file_per_record = false;                        ///< begins a file with each record
         std::size_t most_line_bytes = std::size_t{8} << 20;  ///< of lines that wait for their records
         std::chrono::milliseconds idle{100};  ///< after which a block is written before it is full
         Way way = Way::automatic;
+    };
+    /// Holds the line of a record whose bytes the kernel has written, and where they end.
+    struct Note {
+        std::shared_ptr<RawFile> file;  ///< null: it has no bytes
+        std::uint64_t end = 0;          ///< in the file
+        std::string line;
     };
     /// Connects the writer to the names on the disk.
     struct Hooks {
@@ -50,9 +56,9 @@ class RawWriter {
         std::function<std::shared_ptr<RawFile>()> open;
         /// Removes a file that has no record. Any thread.
         std::function<void(const RawFile&)> remove;
-        /// Appends whole lines to the index. Returns 0, or errno; `written` gets the lines that it has. The
-        /// writer's thread.
-        std::function<int(std::string_view lines, std::uint64_t& written)> append;
+        /// Appends lines to the index, in their order. Returns 0, or errno; `written` gets the number that it
+        /// has. The writer's thread.
+        std::function<int(std::span<const Note> notes, std::uint64_t& written)> append;
         /// Tells the first error of the disk: the file, or empty for the index, and errno. The writer's
         /// thread.
         std::function<void(const std::string& file, int error)> failed;
@@ -80,6 +86,8 @@ class RawWriter {
     /// failed; then `settled` was or will be called with false. Throws Error as `open`; then `settled` is not
     /// called.
     bool add(std::span<const std::span<const std::byte>> parts, const MakeLine& line, const Settled& settled);
+    /// Returns whether a record need not wait for the disk. The thread that adds.
+    bool has_room() const;
     /// Waits until all records are settled.
     void settle();
     /// Settles all records, and cuts the last file to its length. Returns 0, or errno of that. No record is
@@ -93,12 +101,10 @@ class RawWriter {
 
   private:
     struct Record {
-        std::uint64_t block = 0;        ///< number of the block with its last byte
-        std::shared_ptr<RawFile> file;  ///< null: it has no bytes
-        std::uint64_t end = 0;          ///< in the file
+        std::uint64_t block = 0;  ///< number of the block with its last byte
+        Note note{};
         std::uint64_t bytes = 0;
-        std::string line;
-        Settled settled;
+        Settled settled{};
     };
     using Lock = std::unique_lock<std::mutex>;
     struct Failure {

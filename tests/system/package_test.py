@@ -69,7 +69,7 @@ class ManPage(unittest.TestCase):
         done = run("groff", "-man", "-Tutf8", "-ww", "-rLL=100n", input=self.page)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         plain = re.sub(r"\x1b\[[0-9;]*m|.\x08", "", done.stdout)
-        for text in ("dpdk-spead - send and receive SPEAD streams over DPDK", "null|verify|file:DIR|raw:DIR", "EXIT STATUS", "--port DEVICE"):
+        for text in ("dpdk-spead - send and receive SPEAD streams over DPDK", "null|verify|file:DIR|raw:DIR|zarr:DIR|hdf5:DIR", "EXIT STATUS", "--port DEVICE"):
             self.assertIn(text, plain)
 
     def test_a_program_that_fails_is_named(self):

@@ -175,6 +175,35 @@ class RawSink(harness.ProgramTest):
                              sum(line["received"] for line in written), "the rest is cut off")
         self.assert_stream(report, "s1", complete=200, delivered=200, unwritten=0)
 
+    def test_heaps_go_round_several_disks_and_a_full_one_leaves_the_others_going(self):
+        disks = [self.directory / name for name in ("a", "b", "c")]
+        disks[1].mkdir()
+        mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", disks[1]], capture_output=True,
+                               check=False)
+        if mount.returncode != 0:
+            self.skipTest(f"cannot mount a small file system: {mount.stderr.decode().strip()}")
+        self.addCleanup(subprocess.run, ["umount", disks[1]], check=False)
+        config = self.config(heaps=6000)
+        text = config.read_text(encoding="utf-8").replace(f'directory = "{self.directory / "out"}"',
+                                                          f"directories = {json.dumps([str(disk) for disk in disks])}")
+        config.write_text(text, encoding="utf-8")
+        finished = self.run_program("run", "--config", config, status=1)
+        s0 = next(stream for stream in finished.report["streams"] if stream["name"] == "s0")
+        self.assertIn(f"{disks[1]}/s0.raw: cannot write: No space left on device", s0["sink"]["failure"])
+        self.assertIn("its other directories go on", finished.err)
+        kept = []
+        for disk in disks:
+            lines = [json.loads(line) for line in (disk / "heaps.jsonl").read_bytes().split(b"\n")[:-1]]
+            kept.append(len(lines))
+            for line in lines:
+                with open(disk / line["file"], "rb") as file:
+                    file.seek(line["payload"]["offset"])
+                    self.assertNotEqual(file.read(line["payload"]["bytes"])[:16384].strip(b"\0"), b"")
+        self.assertEqual((s0["heaps"]["delivered"], s0["heaps"]["unwritten"]), (sum(kept), 6000 - sum(kept)))
+        self.assertLess(kept[1], 64)
+        self.assertGreater(min(kept[0], kept[2]), 2000)
+        self.assert_stream(finished.report, "s1", complete=200, delivered=200, unwritten=0)
+
 
 if __name__ == "__main__":
     harness.main()

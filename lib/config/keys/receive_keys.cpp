@@ -5,6 +5,7 @@
 #include "config/keys/tables.hpp"
 #include "config/limits.hpp"
 #include "recv/filter_expression.hpp"
+#include "sink/array_layout.hpp"
 #include "wire/packet_format.hpp"
 
 namespace spead::config::keys {
@@ -22,6 +23,14 @@ void check_format(const std::string& format, const std::string& where) {
 void check_filter(const std::string& filter, const std::string& where) {
     if (!filter.empty())
         recv::FilterExpression::parse(filter, where);
+}
+
+void check_dtype(const std::string& dtype, const std::string& where) {
+    sink::ElementType::parse(dtype, where);
+}
+
+void check_part(const std::string& part, const std::string& where) {
+    sink::parse_column({}, part, where);
 }
 
 constexpr std::array kReceiveKeys{
@@ -301,8 +310,15 @@ constexpr std::array kSinkKeys{
         .unset = "none",
         .example = "\"/data/out\"",
         .option = "--sink",
-        .word = "file:DIR|raw:DIR",
-        .help = "Names the directory that a file or raw sink writes to",
+        .word = "file:DIR|raw:DIR|zarr:DIR|hdf5:DIR",
+        .help = "Names the directory that the sink writes files to",
+    },
+    Key{
+        .name = "directories",
+        .field = texts<&ReceivePlan::sink, &SinkPlan::directories>,
+        .change = Change::anew,
+        .example = "[\"/disk0/out\", \"/disk1/out\"]",
+        .help = "Lists the directories of a raw sink, one for each disk",
     },
     Key{
         .name = "on_error",
@@ -317,7 +333,33 @@ constexpr std::array kSinkKeys{
         .range = {0, std::int64_t{1} << 50},
         .change = Change::anew,
         .terse = true,
-        .help = "Begins a raw sink's next file at this size; 0 = never",
+        .help = "Begins a raw or hdf5 sink's next file at this size; 0 = never",
+    },
+    Key{
+        .name = "dtype",
+        .field = text<&ReceivePlan::sink, &SinkPlan::dtype>,
+        .change = Change::anew,
+        .terse = true,
+        .example = "\">i2\"",
+        .help = "Says the type of the elements of a zarr or hdf5 sink's array",
+        .check = check_dtype,
+    },
+    Key{
+        .name = "columns",
+        .field = text<&ReceivePlan::sink, &SinkPlan::columns>,
+        .change = Change::anew,
+        .unset = "none",
+        .example = "\"chan\"",
+        .help = "Names the axis along which shards write one array",
+    },
+    Key{
+        .name = "column",
+        .field = text<&ReceivePlan::sink, &SinkPlan::column>,
+        .change = Change::anew,
+        .unset = "the shard",
+        .example = "\"0/3\"",
+        .help = "Says which part of that axis this process writes, as I/N",
+        .check = check_part,
     },
 };
 

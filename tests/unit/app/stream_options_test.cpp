@@ -217,7 +217,7 @@ TEST(Recv, WrongValuesNameTheOptionTheTextAndWhatIsRight) {
         {"--history-time off", {"--history-time: `off`", "seconds"}},
         {"--history-time 0", {"--history-time", "no heap is remembered"}},
         {"--on-full drop-newest", {"--on-full: `drop-newest`", "did you mean `drop_newest`"}},
-        {"--sink disk", {"--sink: `disk`", "null, verify, file:DIR or raw:DIR"}},
+        {"--sink disk", {"--sink: `disk`", "null, verify, file:DIR, raw:DIR, zarr:DIR or hdf5:DIR"}},
         {"--sink file", {"--sink: `file` names no directory", "file:DIR"}},
         {"--sink raw:", {"--sink: `raw:` names no directory", "raw:DIR"}},
         {"--sink file:", {"--sink: `file:` names no directory"}},

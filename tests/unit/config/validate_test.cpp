@@ -299,12 +299,12 @@ TEST(Validate, OnlyASinkThatWritesFilesHasADirectory) {
     expect_refused([](Plan& p) { p.receives[0].sink.kind = runtime::SinkKind::file; }, "receive[0].sink",
                    {"`directory`"});
     expect_refused([](Plan& p) { p.receives[0].sink.directory = "out"; }, "receive[0].sink.directory",
-                   {"file or raw sink", "`null`"});
+                   {"sink that writes files", "`null`"});
     expect_refused(
         [](Plan& p) {
             p.receives[0].sink = {runtime::SinkKind::file, "a", {}, 1};
         },
-        "receive[0].sink.rotate_size", {"raw sink", "`file`"});
+        "receive[0].sink.rotate_size", {"raw or hdf5 sink", "`file`"});
     expect_accepted([](Plan& p) { p.receives[0].sink = {runtime::SinkKind::raw, "a", {}, 1}; });
 }
 

@@ -21,7 +21,7 @@ constexpr const char* kFourHeaps = "heap 4; time: item 0x1600 / 4096 [4]; extra 
 TEST(RawChunkSink, WritesChunksOneAfterTheOtherAndTheirLinesSayWhere) {
     const Directory directory;
     ChunkRig rig(kFourHeaps);
-    RawChunkSink sink(directory.file("out"), "s0", chunk::Placement::parse(kFourHeaps));
+    RawChunkSink sink({directory.file("out")}, "s0", chunk::Placement::parse(kFourHeaps));
     int kept = 0;
     for (const int id : {7, 8}) {
         const auto fill = [id](chunk::Chunk& chunk) {
@@ -49,7 +49,7 @@ TEST(RawChunkSink, ALackOfRoomLosesTheChunkAndSaysWhatIsKept) {
     const Directory directory;
     const std::string placement = "heap 4096; time: item 0x1600 [2]";
     ChunkRig rig(placement);
-    RawChunkSink sink(directory.path(), "s0", chunk::Placement::parse(placement));
+    RawChunkSink sink({directory.path()}, "s0", chunk::Placement::parse(placement));
     const auto nothing = [](chunk::Chunk&) {};
     EXPECT_TRUE(sink.take_chunk(rig.chunk(1, {0, 1}, nothing)));
     {

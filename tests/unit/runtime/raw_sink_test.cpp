@@ -37,7 +37,7 @@ struct SettledHeaps {
 TEST(RawSink, WritesPayloadsOneAfterTheOtherAndALineAboutEach) {
     const Directory directory;
     Rig rig;
-    RawSink sink(directory.file("out"), "s0");
+    RawSink sink({directory.file("out")}, "s0");
     SettledHeaps settled;
     settled.hand(sink, heap_of(rig, {Packet(7).whole(16).items({addressed(0x1000, 0)})}));
     settled.hand(sink, heap_of(rig, {Packet(8).of(100).at(0, 10)}));
@@ -61,7 +61,7 @@ TEST(RawSink, OverwritesNoFileAndRotates) {
     sink::RawWriter::Options options;
     options.rotate_size = 1000;
     for (std::uint64_t run = 0; run < 2; run++) {
-        RawSink sink(directory.path(), "s0", options);
+        RawSink sink({directory.path()}, "s0", options);
         SettledHeaps settled;
         for (std::uint64_t cnt = 1; cnt <= 3; cnt++)
             settled.hand(sink, heap_of(rig, {Packet(10 * run + cnt).whole(400)}));
@@ -77,7 +77,7 @@ TEST(RawSink, OverwritesNoFileAndRotates) {
 TEST(RawSink, SaysWhatIsKeptWhereTheDiskEnds) {
     const Directory directory;
     Rig rig;
-    RawSink sink(directory.path(), "s0");
+    RawSink sink({directory.path()}, "s0");
     SettledHeaps settled;
     settled.hand(sink, heap_of(rig, {Packet(1).whole(8000)}));
     sink.settle();
@@ -100,7 +100,7 @@ TEST(RawSink, SaysWhatIsKeptWhereTheDiskEnds) {
 TEST(RawSink, TakeWaitsForTheDisk) {
     const Directory directory;
     Rig rig;
-    RawSink sink(directory.path(), "s0");
+    RawSink sink({directory.path()}, "s0");
     EXPECT_TRUE(sink.take(heap_of(rig, {Packet(1).whole(100)})));
     EXPECT_EQ(lines_of(directory.file("heaps.jsonl")).size(), 1U);
     const FileSizeLimit limit(4096);
@@ -110,7 +110,7 @@ TEST(RawSink, TakeWaitsForTheDisk) {
 TEST(RawSink, FailsWhenItsFileCannotBeMade) {
     const Directory directory;
     Rig rig;
-    RawSink sink(directory.path(), "a/b");
+    RawSink sink({directory.path()}, "a/b");
     SettledHeaps settled;
     settled.hand(sink, heap_of(rig, {Packet(1).whole(100)}));
     sink.end();
@@ -119,7 +119,7 @@ TEST(RawSink, FailsWhenItsFileCannotBeMade) {
 }
 
 TEST(RawSink, RefusesADirectoryThatCannotBeMade) {
-    EXPECT_THAT(error_of([] { const RawSink sink("/nonexistent/a/b", "s0"); }),
+    EXPECT_THAT(error_of([] { const RawSink sink({"/nonexistent/a/b"}, "s0"); }),
                 HasSubstr("cannot make this directory for heaps"));
 }
 

@@ -162,14 +162,12 @@ class RawRig {
         hooks.remove = [this](const RawFile& file) {
             std::filesystem::remove(directory_.path() + '/' + file.name());
         };
-        hooks.append = [this](std::string_view lines, std::uint64_t& written) {
+        hooks.append = [this](std::span<const RawWriter::Note> notes, std::uint64_t& written) {
             const std::lock_guard lock(mutex_);
-            while (!lines.empty()) {
+            for (const RawWriter::Note& note : notes) {
                 if (room_-- == 0)
                     return ENOSPC;
-                const std::size_t end = lines.find('\n') + 1;
-                lines_ += lines.substr(0, end);
-                lines.remove_prefix(end);
+                lines_ += note.line;
                 written++;
             }
             return 0;

@@ -91,11 +91,11 @@ int settled_at_end() {
     std::atomic<bool> go_on{false};
     std::atomic<int> settled{0};
     RawWriter::Hooks hooks;
-    hooks.append = [&](std::string_view lines, std::uint64_t& written) {
+    hooks.append = [&](std::span<const RawWriter::Note> notes, std::uint64_t& written) {
         appending = true;
         while (!go_on)
             std::this_thread::yield();
-        written = static_cast<std::uint64_t>(std::ranges::count(lines, '\n'));
+        written = notes.size();
         return 0;
     };
     RawWriter writer(RawRig::small(), hooks);
@@ -136,6 +136,21 @@ TEST(RawWriter, BeginsAnotherFileAtItsSize) {
         EXPECT_EQ(directory.text(fmt::format("f{}", file)).size(), 18000U);
     EXPECT_EQ(directory.text("f6").size(), 50000U) << "a record is never cut";
     EXPECT_FALSE(directory.has("f7"));
+}
+
+TEST(RawWriter, GivesEachRecordAFileOfItsOwn) {
+    const RawDirectory directory;
+    RawWriter::Options options = RawRig::small();
+    options.file_per_record = true;
+    RawRig rig(directory, options);
+    for (const std::size_t length : {3000U, 50000U, 0U, 4096U})
+        rig.add(length);
+    rig.writer().finish();
+    EXPECT_EQ(rig.check_lines(), 4U);
+    EXPECT_EQ(directory.text("f1").size(), 3000U);
+    EXPECT_EQ(directory.text("f2").size(), 50000U);
+    EXPECT_EQ(directory.text("f3").size(), 4096U);
+    EXPECT_FALSE(directory.has("f4"));
 }
 
 TEST(RawWriter, KeepsWhatFitsOnAFullDiskAndTellsOnce) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "sink/dada_ring.hpp"
 
 namespace spead::app {
 
@@ -227,7 +228,7 @@ void OptionSet::cpu(const std::string& name, std::optional<unsigned>& out, const
 }
 
 void OptionSet::sink(const std::string& name, runtime::SinkPlan& out, const std::string& description) {
-    add(name, "null|verify|file:DIR|raw:DIR|zarr:DIR|hdf5:DIR",
+    add(name, "null|verify|file:DIR|raw:DIR|zarr:DIR|hdf5:DIR|dada[:KEY]",
         std::string(config::name_in(config::kSinkKinds, out.kind)), description,
         [name, &out](const std::string& given) {
             const std::size_t colon = std::min(given.find(':'), given.size());
@@ -240,9 +241,16 @@ void OptionSet::sink(const std::string& name, runtime::SinkPlan& out, const std:
                 out.directory = directory;
                 return;
             }
+            if (kind == "dada") {
+                out.kind = runtime::SinkKind::dada;
+                out.ring = given.substr(std::min(colon + 1, given.size()));
+                sink::parse_dada_key(out.ring, name);
+                return;
+            }
             if (given != "null" && given != "verify")
                 throw_usage(name,
-                            "`{}` is not a sink; give null, verify, file:DIR, raw:DIR, zarr:DIR or hdf5:DIR",
+                            "`{}` is not a sink; give null, verify, file:DIR, raw:DIR, zarr:DIR, hdf5:DIR or "
+                            "dada:KEY",
                             given);
             out.kind = config::choose(config::kSinkKinds, given, name);
             out.directory.clear();

@@ -57,7 +57,7 @@ class OptionSet {
     void text(const std::string& name, std::string& out, const std::string& type,
               const std::string& description);
     void cpu(const std::string& name, std::optional<unsigned>& out, const std::string& description);
-    /// Adds a sink: "null", "verify", "file:DIR", "raw:DIR", "zarr:DIR" or "hdf5:DIR".
+    /// Adds a sink: "null", "verify", "file:DIR", "raw:DIR", "zarr:DIR", "hdf5:DIR" or "dada:KEY".
     void sink(const std::string& name, runtime::SinkPlan& out, const std::string& description);
     /// Adds a list with commas between.
     void integers(const std::string& name, std::vector<std::uint32_t>& out,

@@ -58,10 +58,11 @@ void add_duration(OptionSet& options, StreamWords& words, const std::string& def
 /// Adds options for sending; the same for send and loopback.
 void add_send_details(OptionSet& options, StreamWords& words) {
     add_keys(options, &words.send,
-             {"send.pattern", "send.senders", "send.first_time", "send.repeat_items", "send.heap_size",
-              "send.items", "send.heaps", "send.max_packet_size", "send.dst_mac", "send.rate",
-              "send.burst_size", "send.burst_rate_ratio", "send.pacer", "send.first_count", "send.count_step",
-              "send.addr_bits", "send.zero_copy", "send.udp_checksum", "send.impair"});
+             {"send.pattern",   "send.senders",      "send.first_time", "send.repeat_items",
+              "send.heap_size", "send.items",        "send.heaps",      "send.max_packet_size",
+              "send.dst_mac",   "send.rate",         "send.burst_size", "send.burst_rate_ratio",
+              "send.pacer",     "send.first_count",  "send.count_step", "send.addr_bits",
+              "send.zero_copy", "send.udp_checksum", "send.impair",     "send.from"});
 }
 
 /// Returns one stream per endpoint argument, or one for all.
@@ -180,9 +181,10 @@ void add_recv_options(CLI::App& app, StreamWords& words) {
     add_keys(options, &words.receive, {"receive.max_packet_size", "receive.heaps.max_live"});
     add_max_heap_bytes(options, words);
     options.sink("--sink", words.receive.sink, std::string(key_of("receive.sink.kind").help));
-    add_keys(options, &words.receive,
-             {"receive.sink.on_error", "receive.stop_on_stop_item", "receive.format", "receive.filter",
-              "receive.backend", "receive.copy"});
+    add_keys(
+        options, &words.receive,
+        {"receive.sink.header", "receive.sink.notify", "receive.sink.on_error", "receive.stop_on_stop_item",
+         "receive.format", "receive.filter", "receive.backend", "receive.copy"});
     words.receive.chunk.emplace();
     add_keys(options, &words.receive,
              {"receive.chunk.placement", "receive.chunk.chunks", "receive.chunk.window"});

@@ -35,7 +35,8 @@ inline constexpr std::array kOnFull{
 inline constexpr std::array kSinkKinds{
     Word{runtime::SinkKind::null, "null"}, Word{runtime::SinkKind::verify, "verify"},
     Word{runtime::SinkKind::file, "file"}, Word{runtime::SinkKind::raw, "raw"},
-    Word{runtime::SinkKind::zarr, "zarr"}, Word{runtime::SinkKind::hdf5, "hdf5"}};
+    Word{runtime::SinkKind::zarr, "zarr"}, Word{runtime::SinkKind::hdf5, "hdf5"},
+    Word{runtime::SinkKind::dada, "dada"}};
 inline constexpr std::array kOnSinkError{Word{runtime::OnSinkError::stop, "stop"},
                                          Word{runtime::OnSinkError::end, "end"}};
 inline constexpr std::array kWays{Word{chunk::Way::automatic, "auto"}, Word{chunk::Way::direct, "direct"},

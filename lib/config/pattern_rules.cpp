@@ -58,6 +58,11 @@ std::optional<PatternFault> endpoints_fault(const SendPlan& s, std::string_view 
 }  // namespace
 
 std::optional<PatternFault> pattern_fault(const SendPlan& s) {
+    if (!s.from.empty() && (s.pattern != HeapPattern::none || s.verify))
+        return PatternFault{
+            "from",
+            "`from` sends heaps as they were stored, and `pattern` and `verify` make others; leave "
+            "one of them out"};
     if (s.pattern == HeapPattern::none) {
         if (s.senders != 0)
             return PatternFault{"senders", "`senders` belong to a pattern; give `pattern`, too"};

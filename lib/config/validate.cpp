@@ -18,6 +18,7 @@
 #include "config/names.hpp"
 #include "config/pattern_rules.hpp"
 #include "config/shards.hpp"
+#include "config/sink_faults.hpp"
 #include "config/sink_rules.hpp"
 #include "runtime/chunk_sink.hpp"
 
@@ -48,6 +49,8 @@ class Rules {
         no_name_twice("send", plan_.sends);
         no_endpoint_twice();
         no_file_twice();
+        if (const auto fault = sink_fault(plan_))
+            fail(fault->path, "{}", fault->what);
         what_is_sent_can_be_received();
         end();
         if (plan_.receives.empty() && plan_.sends.empty() && !plan_.runtime.live)
@@ -429,7 +432,7 @@ class Rules {
                 if (s.port != r.port || std::none_of(s.endpoints.begin(), s.endpoints.end(), shared))
                     continue;
                 const std::string path = fmt::format("send[{}]", i);
-                if (!r.chunk && largest_heap(s) > r.max_bytes)
+                if (!r.chunk && s.from.empty() && largest_heap(s) > r.max_bytes)
                     fail(path + ".heap_size",
                          "heaps of {}, with the descriptors of the first, are above the {} that stream `{}` "
                          "takes; send "

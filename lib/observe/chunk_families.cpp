@@ -71,8 +71,8 @@ void add_chunk_families(std::vector<prometheus::MetricFamily>& out, const stats:
           &C::out_waited);
     count("spead_stream_chunks_taken_total", "Chunks that the consumer has taken.", &C::taken);
     count("spead_stream_chunks_delivered_total", "Chunks that the sink has taken.", &C::delivered);
-    count("spead_stream_chunks_unwritten_total", "Chunks that the sink could not write.",
-          &C::unwritten);
+    count("spead_stream_chunks_unwritten_total",
+          "Chunks that the sink could not write, or had no room or place for.", &C::unwritten);
     count("spead_stream_chunks_complete_total", "Taken chunks without a missing heap.", &C::complete);
     count("spead_stream_chunk_heaps_expected_total", "Heaps that taken chunks have room for.",
           &C::heaps_expected);

@@ -84,7 +84,8 @@ void add_stream_counts(std::vector<MetricFamily>& out, const Snapshot& now, cons
                [](const StreamSnapshot& s, std::size_t i) { return s.heaps_ended[i]; });
     f.counter("spead_stream_heaps_delivered_total", "Heaps that the sink has taken.",
               [](const StreamSnapshot& s) { return s.heaps_delivered; });
-    f.counter("spead_stream_heaps_unwritten_total", "Heaps that were lost because the sink had failed.",
+    f.counter("spead_stream_heaps_unwritten_total",
+              "Heaps that were lost because the sink had failed, or had no room.",
               [](const StreamSnapshot& s) { return s.heaps_unwritten; });
     f.gauge("spead_stream_sink_failed", "1: the sink takes no more heaps (a full disk).",
             [](const StreamSnapshot& s) { return std::optional<double>(s.sink_failure.empty() ? 0 : 1); });

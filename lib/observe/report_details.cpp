@@ -75,6 +75,8 @@ void add_stream_details(Json& stream, const stats::StreamSnapshot& s) {
     stream["pool"] = {{"bytes", s.pool_bytes}, {"most", s.pool_most}};
     stream["health"] = health_json(s, stats::kStreamEventNames);
     stream["sink"]["failure"] = s.sink_failure.empty() ? Json() : Json(s.sink_failure);
+    if (!s.sink_loss.empty())
+        stream["sink"]["loss"] = s.sink_loss;
 }
 
 void add_send_details(Json& send, const stats::SendSnapshot& s, double ticks_per_second) {

@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "base/log.hpp"
+#include "runtime/notice_address.hpp"
 
 namespace spead::process {
 
@@ -69,10 +70,16 @@ std::vector<PathInUse> paths_in_use(std::span<const port::PlannedPort> ports, co
         for (const port::SourceFile& file : p.device.sources)
             add_read(paths, file.path);
     }
+    for (const runtime::SendPlan& s : plan.sends)
+        if (!s.from.empty())
+            add_read(paths, s.from);
     for (const runtime::ReceivePlan& r : plan.receives) {
         if (runtime::has_directory(r.sink.kind))
             for (const std::string& directory : runtime::directories_of(r.sink))
                 add(paths, directory, W_OK);
+        add_read(paths, r.sink.header);
+        if (!r.sink.notify.empty())
+            add_written(paths, runtime::parse_notice_address(r.sink.notify).path);
         if (r.capture)
             for (const std::string& file : r.capture->files)
                 add_written(paths, file);

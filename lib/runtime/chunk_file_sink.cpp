@@ -42,6 +42,7 @@ void ChunkFileSink::consume_chunk(const chunk::Chunk& chunk) {
     files_++;
     for (const auto part : parts)
         bytes_ += part.size();
+    wrote(directory_.path() + '/' + file.name, 0);
     if (const int error = lines_.append(line_.of(chunk, file.name, 0)); error != 0)
         fail(kChunkLines, error);
 }

@@ -54,9 +54,7 @@ ChunkLine::ChunkLine(std::string stream, const chunk::Placement& placement)
       placement_(placement.text()),
       packets_per_heap_(placement.check().packets_per_heap) {}
 
-std::string ChunkLine::of(const chunk::Chunk& chunk, const std::string& file, std::uint64_t offset) const {
-    const std::uint64_t present = offset + chunk.data.size();
-    const std::uint64_t extra = present + chunk.present.size();
+nlohmann::ordered_json ChunkLine::facts_of(const chunk::Chunk& chunk) const {
     nlohmann::ordered_json line;
     line["stream"] = stream_;
     line["chunk"] = chunk.id;
@@ -67,11 +65,22 @@ std::string ChunkLine::of(const chunk::Chunk& chunk, const std::string& file, st
     if (chunk.first_arrival != 0 && clock_.ns_per_tick_ != 0)
         line["arrival"] = {{"first_ns", clock_.ns_of(chunk.first_arrival)},
                            {"last_ns", clock_.ns_of(chunk.last_arrival)}};
-    line["file"] = file;
+    return line;
+}
+
+void ChunkLine::add_places(nlohmann::ordered_json& line, const chunk::Chunk& chunk, std::uint64_t offset) {
+    const std::uint64_t present = offset + chunk.data.size();
+    const std::uint64_t extra = present + chunk.present.size();
     line["payload"] = {{"offset", offset}, {"bytes", chunk.data.size()}};
     line["presence"] = {{"offset", present}, {"bytes", chunk.present.size()}};
     if (!chunk.extra.empty())
         line["extra"] = {{"offset", extra}, {"bytes", chunk.extra.size()}};
+}
+
+std::string ChunkLine::of(const chunk::Chunk& chunk, const std::string& file, std::uint64_t offset) const {
+    nlohmann::ordered_json line = facts_of(chunk);
+    line["file"] = file;
+    add_places(line, chunk, offset);
     line["placement"] = placement_;
     return line.dump() + '\n';
 }

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "chunk/chunk.hpp"
 #include "chunk/placement.hpp"
 
@@ -19,9 +21,15 @@ class ChunkLine {
     /// Throws UsageError for a wrong placement.
     ChunkLine(std::string stream, const chunk::Placement& placement);
 
+    /// Returns what is known of a chunk without its place, as a line begins.
+    nlohmann::ordered_json facts_of(const chunk::Chunk& chunk) const;
+    /// Adds the places of a chunk's parts in a file, whose payload begins at `offset`.
+    static void add_places(nlohmann::ordered_json& line, const chunk::Chunk& chunk, std::uint64_t offset);
     /// Returns the line, with its newline, of a chunk whose payload, presence and extra values are in the
     /// file from `offset` on.
     std::string of(const chunk::Chunk& chunk, const std::string& file, std::uint64_t offset) const;
+
+    const std::string& placement() const noexcept { return placement_; }
 
     /// Converts ticks into nanoseconds since 1970. Not adjusted to later steps of the system's clock.
     struct WallClock {

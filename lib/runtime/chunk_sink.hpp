@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -10,6 +11,9 @@
 #include "runtime/sink.hpp"
 
 namespace spead::runtime {
+
+class ChunkNotices;
+struct ChunkNotice;
 
 /// Gets the chunks of one stream, on one thread. Fails like any sink.
 class ChunkSink : public Sink {
@@ -25,13 +29,26 @@ class ChunkSink : public Sink {
         settled(take_chunk(chunk));
     }
 
+    /// Tells of each chunk that the sink keeps. Call it before the first one.
+    void notify(std::shared_ptr<ChunkNotices> notices) noexcept;
+    /// Hands a chunk over as hand_chunk() does. With notices, tells of it once it is kept. Not thread-safe.
+    void give_chunk(const chunk::Chunk& chunk, const Settled& settled) noexcept;
+
     /// Uses the chunk, which is given back afterwards. Throws Error when the sink can take no more (a full
     /// disk), with how much it has written.
     virtual void consume_chunk(const chunk::Chunk& chunk) = 0;
 
+  protected:
+    /// Says which file has the chunk that is being handed over, and where in it the payload begins. Presence
+    /// and extra values follow. For notices; call it within hand_chunk().
+    void wrote(const std::string& path, std::uint64_t offset) noexcept;
+
   private:
     /// Does nothing: a stream of chunks hands no heaps over.
     void consume(const heap::HeapHandle&) final {}
+
+    std::shared_ptr<ChunkNotices> notices_;
+    std::shared_ptr<ChunkNotice> notice_;  ///< of the chunk that is being handed over
 };
 
 /// Gives every chunk back unread.

@@ -142,17 +142,17 @@ void Hdf5Sink::add(const chunk::Chunk& chunk, const Settled& settled) {
             record.last_ns = clock_.ns_of(chunk.last_arrival);
         }
         // In the order of sets().
-        std::string note;
-        add_bytes(note, chunk.present.data(), chunk.present.size());
-        add_bytes(note, &record, sizeof record);
+        std::string bytes;
+        add_bytes(bytes, chunk.present.data(), chunk.present.size());
+        add_bytes(bytes, &record, sizeof record);
         const chunk::Axis& time = content_.placement.axes[content_.placement.time_axis()];
         for (std::uint64_t i = 0; i < time.count; i++) {
             const std::uint64_t at = static_cast<std::uint64_t>(chunk.id) * time.count + i;
             const std::uint64_t value = at * time.term.step + time.term.first;
-            add_bytes(note, &value, sizeof value);
+            add_bytes(bytes, &value, sizeof value);
         }
-        add_bytes(note, chunk.extra.data(), chunk.extra.size());
-        return note;
+        add_bytes(bytes, chunk.extra.data(), chunk.extra.size());
+        return bytes;
     };
     writer_.add({&payload, 1}, note, settled);
 }

@@ -42,7 +42,7 @@ enum class Backend : std::uint8_t { port, kernel };
 /// memif), else drop_newest.
 enum class OnFullSetting : std::uint8_t { automatic, drop_newest, drop_oldest, block };
 /// Names the kind of sink. `user`: C++ code takes the heaps (UserQueues); a configuration cannot say so.
-enum class SinkKind : std::uint8_t { null, verify, file, raw, user, zarr, hdf5 };
+enum class SinkKind : std::uint8_t { null, verify, file, raw, user, zarr, hdf5, dada };
 
 /// Returns whether the sink writes to a directory.
 constexpr bool has_directory(SinkKind kind) noexcept {
@@ -117,6 +117,9 @@ struct SinkPlan {
     std::string dtype = "u1";  ///< of arrays: the type of elements, in the words of numpy
     std::string columns{};     ///< of arrays: the axis that has the places of all shards; empty: none
     std::string column{};      ///< "I/N", the part of this process; empty: all
+    std::string ring{};        ///< of a dada sink: the ring's key in hexadecimal; empty: dada
+    std::string header{};      ///< of a dada sink: path of the header's template; empty: none
+    std::string notify{};      ///< address for notices of chunks: "unix:/path"; empty: none
     bool operator==(const SinkPlan&) const = default;
 };
 
@@ -260,6 +263,7 @@ struct SendPlan {
     bool verify = false;  ///< payload is the verification sequence
     bool udp_checksum = false;
     std::string impair{};  ///< port::Impairments of sent packets, for tests; empty: none
+    std::string from{};    ///< directory or file of a sink whose heaps are sent; empty: heaps are made
     bool enabled = true;   ///< false: configured, but not sending
     bool operator==(const SendPlan&) const = default;
 };

@@ -13,6 +13,7 @@
 #include "capture/pcap_series.hpp"
 #include "runtime/chunk_file_sink.hpp"
 #include "runtime/file_sink.hpp"
+#include "runtime/stored_heaps.hpp"
 
 namespace spead::runtime {
 
@@ -54,6 +55,10 @@ void check_files(const Plan& plan, std::span<const port::PlannedPort> ports) {
         for (const std::string& path : p.device.outputs)
             uses.push_back(FileUse::planned(path, FileUse::Way::write, where + " writes", where));
     }
+    for (const SendPlan& s : plan.sends)
+        if (!s.from.empty())
+            uses.push_back(FileUse::planned(StoredHeaps::index_path(s.from), FileUse::Way::read,
+                                            fmt::format("send {} reads", s.name), "send " + s.name));
     for (const ReceivePlan& r : plan.receives) {
         if (has_directory(r.sink.kind)) {
             const std::string where = fmt::format("sink of {}", r.name);

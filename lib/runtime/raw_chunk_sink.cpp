@@ -25,6 +25,8 @@ void RawChunkSink::add(const chunk::Chunk& chunk, const Settled& settled) {
     const std::array<std::span<const std::byte>, 3> parts{chunk.data, std::as_bytes(chunk.present),
                                                           chunk.extra};
     const auto line = [&](const sink::RawFile* file, std::uint64_t offset) {
+        if (file != nullptr)
+            wrote(output_.path_of(*file), offset);
         return line_.of(chunk, file == nullptr ? std::string() : file->name(), offset);
     };
     output_.add(parts, line, settled);

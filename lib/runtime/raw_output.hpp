@@ -42,6 +42,8 @@ class RawOutput {
              const Sink::Settled& settled);
     /// Returns whether a heap or chunk need not wait for the disk.
     bool has_room() const { return writer_.has_room(); }
+    /// Returns the path of one of its files.
+    std::string path_of(const sink::RawFile& file) const { return directory_.path() + '/' + file.name(); }
     void settle() { writer_.settle(); }
     /// Writes what is left. Throws Error when the file cannot be cut to its length.
     void finish();

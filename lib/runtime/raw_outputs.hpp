@@ -29,6 +29,8 @@ class RawOutputs {
     /// when no output can make a file; then `settled` is not called.
     void add(std::span<const std::span<const std::byte>> parts, const RawOutput::Line& line,
              const Sink::Settled& settled);
+    /// Returns the path of a file that `line` gets, while add() calls it.
+    std::string path_of(const sink::RawFile& file) const { return outputs_[last_].output.path_of(file); }
     void settle();
     /// Writes what is left. Throws Error when a file cannot be cut to its length, and when an output has
     /// failed.

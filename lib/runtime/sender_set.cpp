@@ -13,6 +13,7 @@
 #include "memory/mapping.hpp"
 #include "port/neighbours.hpp"
 #include "runtime/next_hops.hpp"
+#include "runtime/stored_heap_source.hpp"
 
 namespace spead::runtime {
 
@@ -102,6 +103,8 @@ std::unique_ptr<SendStream> SenderSet::make_one(const SendPlan& s, Outlet outlet
     made->sender = std::make_unique<send::Sender>(std::move(config));
     if (make_heap_source_)
         made->heap_source = make_heap_source_(s, *made->sender, regions_);
+    else if (!s.from.empty())
+        made->heap_source = std::make_unique<StoredHeapSource>(s, *made->sender, regions_);
     else
         made->heap_source = std::make_unique<HeapGenerator>(s, *made->sender, regions_);
     map_payload(*made);

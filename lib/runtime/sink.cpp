@@ -8,6 +8,7 @@
 #include "base/heap_pattern.hpp"
 #include "base/log.hpp"
 #include "base/verify_sequence.hpp"
+#include "runtime/dada_sink.hpp"
 #include "runtime/file_sink.hpp"
 #include "runtime/heap_items.hpp"
 #include "runtime/raw_sink.hpp"
@@ -50,6 +51,17 @@ void Sink::fail(const char* what) noexcept {
 std::string Sink::failure() const {
     const std::lock_guard lock(mutex_);
     return failure_;
+}
+
+void Sink::lose(const char* why) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (loss_ != why)
+        loss_ = why;
+}
+
+std::string Sink::loss() const {
+    const std::lock_guard lock(mutex_);
+    return loss_;
 }
 
 std::optional<std::string> Sink::news() {
@@ -148,6 +160,8 @@ std::unique_ptr<Sink> make_sink(const SinkPlan& plan, const std::string& stream)
         case SinkKind::zarr:
         case SinkKind::hdf5:
             throw_usage(stream, "this sink writes chunks, and the stream has heaps; give it a placement");
+        case SinkKind::dada:
+            return std::make_unique<DadaSink>(plan, stream);
         case SinkKind::null:
         case SinkKind::user:
             break;

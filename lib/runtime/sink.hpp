@@ -45,6 +45,9 @@ class Sink {
     /// Returns the failure once, for the caller that reports it.
     std::optional<std::string> news();
 
+    /// Returns why the sink lost heaps or chunks without having failed; empty: it did not.
+    std::string loss() const;
+
     /// Uses the heap, which is given back afterwards. Throws Error when the sink can take no more (a full
     /// disk), with how much it has written.
     virtual void consume(const heap::HeapHandle& heap) = 0;
@@ -85,6 +88,8 @@ class Sink {
 
     /// Makes the sink fail. Any thread.
     void fail(const char* what) noexcept;
+    /// Says why a heap or chunk was lost, though the sink goes on. Any thread.
+    void lose(const char* why) noexcept;
 
   private:
     std::uint64_t compared_right_ = 0;  ///< of the consuming thread, as the next
@@ -93,7 +98,8 @@ class Sink {
     std::atomic<std::uint64_t> wrong_{0};
 
     mutable std::mutex mutex_;
-    std::string failure_;  ///< guarded, as the next
+    std::string loss_;  ///< guarded, as the next two
+    std::string failure_;
     bool reported_ = false;
     std::atomic<bool> failed_{false};
 };

@@ -163,7 +163,7 @@ void StreamChunks::run() noexcept {
         }
         tally_->take(*chunk, most);
         const Clock::time_point begin = Clock::now();
-        sink_->hand_chunk(*chunk, [tally = tally_](bool kept) { tally->deliver(kept); });
+        sink_->give_chunk(*chunk, [tally = tally_](bool kept) { tally->deliver(kept); });
         sink_->show_compared();
         const std::chrono::nanoseconds had = Clock::now() - begin;
         tally_->give_back(static_cast<std::uint64_t>(had.count()));

@@ -30,6 +30,7 @@ void StreamSinks::add_to(stats::StreamSnapshot& snap) const {
     if (current_) {
         add(*current_);
         snap.sink_failure = current_->failure();
+        snap.sink_loss = current_->loss();
     }
     for (const auto& sink : former_)
         add(*sink);

@@ -60,6 +60,10 @@ OutgoingHeap::Handle OutgoingHeap::add_immediate(std::uint64_t id, std::uint64_t
     return add({id, {}, value, Kind::immediate});
 }
 
+OutgoingHeap::Handle OutgoingHeap::add_padding(std::span<const std::byte> data) {
+    return add({wire::item::kNull, data, 0, Kind::memory});
+}
+
 OutgoingHeap::Handle OutgoingHeap::add_descriptor(std::span<const std::byte> encoded) {
     changing();
     owned_.emplace_back(encoded.begin(), encoded.end());

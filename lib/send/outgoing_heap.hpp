@@ -41,6 +41,8 @@ class OutgoingHeap {
     Handle add_item(std::uint64_t id, std::span<const std::byte> data, bool allow_immediate = false);
     /// Adds an item whose value is the integer itself, which must fit address_bits.
     Handle add_immediate(std::uint64_t id, std::uint64_t value);
+    /// Adds bytes of the payload that belong to no item.
+    Handle add_padding(std::span<const std::byte> data);
     /// Adds an encoded descriptor (a SPEAD packet of this heap's flavour); the heap keeps a copy of the
     /// bytes.
     Handle add_descriptor(std::span<const std::byte> encoded);

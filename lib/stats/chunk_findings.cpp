@@ -10,6 +10,7 @@
 
 #include "base/endpoint.hpp"
 #include "base/outcome.hpp"
+#include "stats/sink_findings.hpp"
 
 namespace spead::stats {
 
@@ -93,9 +94,8 @@ class ChunkFindings {
         missing();
         for (const AxisPresence& axis : s_.axes)
             silent_places(axis);
-        add(Cause::sink_failed, Stage::consumer, s_.chunks.unwritten, "chunks",
-            "were not written: the sink had failed",
-            "make room, then `stream stop` and `stream start` it at the prompt, or start the run anew");
+        if (std::optional<Finding> unwritten = unwritten_finding(s_, s_.chunks.unwritten, "chunks"))
+            all_.push_back(std::move(*unwritten));
         return std::move(all_);
     }
 

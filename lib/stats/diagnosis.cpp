@@ -12,6 +12,7 @@
 #include "stats/loss_record.hpp"
 #include "stats/rates.hpp"
 #include "stats/since.hpp"
+#include "stats/sink_findings.hpp"
 
 namespace spead::stats {
 
@@ -323,9 +324,8 @@ void Findings::stream(const StreamSnapshot& s) {
     ghosts(s);
     memory(s);
     dropped(s);
-    add(Cause::sink_failed, Stage::consumer, s.name, s.heaps_unwritten, "heaps",
-        "were not written: the sink had failed",
-        "make room, then `stream stop` and `stream start` it at the prompt, or start the run anew");
+    if (std::optional<Finding> unwritten = unwritten_finding(s, s.heaps_unwritten, "heaps"))
+        all_.push_back(std::move(*unwritten));
     nothing_came(s);
 }
 

@@ -22,7 +22,7 @@ std::string_view name_of(Stage stage) {
 }
 
 std::string_view name_of(Cause cause) {
-    static constexpr std::array<std::string_view, 37> kNames{"network_loss",
+    static constexpr std::array<std::string_view, 38> kNames{"network_loss",
                                                              "cut_by_join",
                                                              "nothing_came",
                                                              "duplicates",
@@ -56,6 +56,7 @@ std::string_view name_of(Cause cause) {
                                                              "place_silent",
                                                              "no_chunk",
                                                              "sink_failed",
+                                                             "sink_full",
                                                              "send_timeout",
                                                              "port_takes_nothing",
                                                              "impaired"};

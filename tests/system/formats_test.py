@@ -124,7 +124,7 @@ class Formats(harness.ProgramTest):
             self.assertEqual(line["cnt"], (7 << 34) + (frame << 10))
             items = {item["id"]: item.get("immediate") for item in line["items"]}
             self.assertEqual((items[0x1600], items[0x1601], items[0x4101], items[0x4100]), (7, frame, 0, 0x4142))
-            self.assertEqual((out / line["file"]).read_bytes()[:800], bytes([frame]) * 800)
+            self.assertEqual((out / f"s0-{line['cnt']}.bin").read_bytes(), bytes([frame]) * 800)
         self.assert_stream(finished.report, "s0", placed=20, duplicate=3)
 
     def test_a_declaration_of_ones_own_with_bytes_before_the_header(self):

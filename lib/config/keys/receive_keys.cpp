@@ -5,7 +5,9 @@
 #include "config/keys/tables.hpp"
 #include "config/limits.hpp"
 #include "recv/filter_expression.hpp"
+#include "runtime/notice_address.hpp"
 #include "sink/array_layout.hpp"
+#include "sink/dada_ring.hpp"
 #include "wire/packet_format.hpp"
 
 namespace spead::config::keys {
@@ -31,6 +33,15 @@ void check_dtype(const std::string& dtype, const std::string& where) {
 
 void check_part(const std::string& part, const std::string& where) {
     sink::parse_column({}, part, where);
+}
+
+void check_ring(const std::string& ring, const std::string& where) {
+    sink::parse_dada_key(ring, where);
+}
+
+void check_notify(const std::string& notify, const std::string& where) {
+    if (!notify.empty())
+        runtime::parse_notice_address(notify, where);
 }
 
 constexpr std::array kReceiveKeys{
@@ -301,7 +312,7 @@ constexpr std::array kSinkKeys{
         .required = true,
         .example = "\"verify\"",
         .option = "--sink",
-        .help = "Counts heaps (null), checks them, or writes them to a directory",
+        .help = "Counts heaps (null), checks them, or writes them to a directory or ring",
     },
     Key{
         .name = "directory",
@@ -360,6 +371,38 @@ constexpr std::array kSinkKeys{
         .example = "\"0/3\"",
         .help = "Says which part of that axis this process writes, as I/N",
         .check = check_part,
+    },
+    Key{
+        .name = "ring",
+        .field = text<&ReceivePlan::sink, &SinkPlan::ring>,
+        .change = Change::anew,
+        .unset = "dada",
+        .example = "\"dada\"",
+        .option = "--sink",
+        .word = "dada:KEY",
+        .help = "Names the PSRDADA ring that a dada sink writes to, by its hexadecimal key",
+        .check = check_ring,
+    },
+    Key{
+        .name = "header",
+        .field = text<&ReceivePlan::sink, &SinkPlan::header>,
+        .change = Change::anew,
+        .unset = "none",
+        .example = "\"/etc/dpdk-spead/header.txt\"",
+        .option = "--sink-header",
+        .word = "FILE",
+        .help = "Names the template of a dada sink's headers",
+    },
+    Key{
+        .name = "notify",
+        .field = text<&ReceivePlan::sink, &SinkPlan::notify>,
+        .change = Change::anew,
+        .unset = "off",
+        .example = "\"unix:/run/dpdk-spead/notices\"",
+        .option = "--notify",
+        .word = "unix:PATH|tcp:[ADDRESS:]PORT",
+        .help = "Tells clients at a socket of each chunk that the sink keeps",
+        .check = check_notify,
     },
 };
 

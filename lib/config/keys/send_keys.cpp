@@ -246,6 +246,15 @@ constexpr std::array kSendKeys{
                     const std::string& where) { port::Impairments::parse(impair, where); },
     },
     Key{
+        .name = "from",
+        .field = text<&SendPlan::from>,
+        .unset = "made",
+        .example = "\"/data/out\"",
+        .option = "--from",
+        .word = "DIR|FILE.raw",
+        .help = "Sends the heaps that a file or raw sink has written",
+    },
+    Key{
         .name = "enabled",
         .field = flag<&SendPlan::enabled>,
         .change = Change::immediate,

@@ -70,6 +70,12 @@ TEST(Recv, EachOptionArrivesAtItsPlaceAndNowhereElse) {
     expect_recv("--on-sink-error end --sink file:a", [](Plan&, Receive& r) {
         r.sink = {runtime::SinkKind::file, "a", runtime::OnSinkError::end};
     });
+    expect_recv("--sink dada:d1d0 --sink-header h", [](Plan&, Receive& r) {
+        r.sink.kind = runtime::SinkKind::dada;
+        r.sink.ring = "d1d0";
+        r.sink.header = "h";
+    });
+    expect_recv("--sink dada", [](Plan&, Receive& r) { r.sink.kind = runtime::SinkKind::dada; });
     expect_recv("--sink raw:a:b", [](Plan&, Receive& r) { r.sink = {runtime::SinkKind::raw, "a:b"}; });
     expect_recv("--sink file:out/a", [](Plan&, Receive& r) { r.sink = {runtime::SinkKind::file, "out/a"}; });
     expect_recv("--lcores 1,3-5", [](Plan&, Receive& r) { r.lcores = {1, 3, 4, 5}; });
@@ -217,7 +223,9 @@ TEST(Recv, WrongValuesNameTheOptionTheTextAndWhatIsRight) {
         {"--history-time off", {"--history-time: `off`", "seconds"}},
         {"--history-time 0", {"--history-time", "no heap is remembered"}},
         {"--on-full drop-newest", {"--on-full: `drop-newest`", "did you mean `drop_newest`"}},
-        {"--sink disk", {"--sink: `disk`", "null, verify, file:DIR, raw:DIR, zarr:DIR or hdf5:DIR"}},
+        {"--sink disk",
+         {"--sink: `disk`", "null, verify, file:DIR, raw:DIR, zarr:DIR, hdf5:DIR or dada:KEY"}},
+        {"--sink dada:x", {"--sink: `x` is no key of a ring"}},
         {"--sink file", {"--sink: `file` names no directory", "file:DIR"}},
         {"--sink raw:", {"--sink: `raw:` names no directory", "raw:DIR"}},
         {"--sink file:", {"--sink: `file:` names no directory"}},

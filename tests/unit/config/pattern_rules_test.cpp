@@ -30,6 +30,17 @@ void expect_fault(const SendPlan& plan, std::string_view key, const std::string&
     EXPECT_THAT(fault->what, HasSubstr(says));
 }
 
+TEST(PatternRules, StoredHeapsHaveNoPattern) {
+    SendPlan plan = spead::test::send_plan("d0", "239.1.0.0:7148");
+    plan.from = "/data/out";
+    EXPECT_FALSE(pattern_fault(plan));
+    plan.verify = true;
+    expect_fault(plan, "from", "`pattern` and `verify` make others");
+    plan = pattern_of(HeapPattern::p1);
+    plan.from = "/data/out";
+    expect_fault(plan, "from", "leave one of them out");
+}
+
 TEST(PatternRules, ThePatternsAreGoodAsTheyAre) {
     EXPECT_FALSE(pattern_fault(spead::test::send_plan("d0", "239.1.0.0:7148")));
     for (const auto pattern :

@@ -160,7 +160,7 @@ TEST(SpeadDecoder, NeedsNoMoreThanTheHeader) {
     for (int i = 0; i < 500; i++) {
         const Bytes datagram = any_packet(random).build();
         const std::size_t need =
-            std::min(datagram.size(), SpeadDecoder::header_need(datagram.data(), datagram.size()));
+            std::min(datagram.size(), decoder.header_need(datagram.data(), datagram.size()));
         const ExactCopy head(datagram, need);
         ASSERT_EQ(decode(decoder, head.data(), head.size(), datagram.size()), judge_datagram(datagram));
         ASSERT_TRUE(judge_datagram(datagram).has_value());

@@ -49,6 +49,16 @@ TEST_F(SendHeap, RefusesIdsOfTheProtocolAndIdsThatDoNotFit) {
     EXPECT_EQ(heap.items(), 1U);
 }
 
+TEST_F(SendHeap, HasBytesThatBelongToNoItem) {
+    OutgoingHeap heap;
+    heap.add_padding(part(0, 8));
+    heap.add_item(0x1000, part(8, 16));
+    const HeapLayout& layout = heap.layout(1472, nullptr);
+    EXPECT_EQ(layout.payload_length, 24U);
+    EXPECT_EQ(raw(layout), (std::vector<std::uint64_t>{0, 0x0010000000000008U}));
+    EXPECT_EQ(layout.pieces.size(), 1U) << "they lie side by side";
+}
+
 TEST_F(SendHeap, RefusesImmediatesThatDoNotFit) {
     OutgoingHeap heap(wire::Flavour(8));
     heap.add_immediate(0x1000, 255);

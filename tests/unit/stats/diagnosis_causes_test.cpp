@@ -164,6 +164,15 @@ const Row kRows[] = {
      Stage::consumer,
      "s0: 77 heaps were not written",
      {"make room", "stream start"}},
+    {"SinkFull",
+     [](Snapshot& s) {
+         s.streams[0].heaps_unwritten = 77;
+         s.streams[0].sink_loss = "its readers have left no room";
+     },
+     Cause::sink_full,
+     Stage::consumer,
+     "s0: 77 heaps were not written: its readers",
+     {"dada_db -n"}},
     {"PoolSmall",
      [](Snapshot& s) { set(s, PacketOutcome::no_memory); },
      Cause::pool_too_small,
@@ -321,15 +330,6 @@ const Row kRows[] = {
      Stage::window,
      "s0: 77 packets came while another lcore",
      {"CPU of its own"}},
-    {"ChunksThatTheSinkCouldNotWrite",
-     [](Snapshot& s) {
-         with_chunks(s);
-         s.streams[0].chunks.unwritten = 77;
-     },
-     Cause::sink_failed,
-     Stage::consumer,
-     "s0: 77 chunks",
-     {"make room"}},
     {"CutByJoin",
      [](Snapshot& s) {
          s.streams[0].heaps_ended[1] = 77;

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Publishes notices to a channel of Redis for each stream: `chunks.s0`. Needs Debian's python3-redis.
+
+usage: to_redis.py ADDRESS-OF-NOTICES [HOST-OF-REDIS]
+"""
+
+import json
+import sys
+
+import redis
+from notices import notices
+
+server = redis.Redis(host=sys.argv[2] if len(sys.argv) > 2 else "localhost")
+for notice in notices(sys.argv[1]):
+    server.publish(f"chunks.{notice['stream']}", json.dumps(notice))

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stats/sink_findings.hpp"
+
+#include <fmt/core.h>
+
+namespace spead::stats {
+
+std::optional<Finding> unwritten_finding(const StreamSnapshot& s, std::uint64_t count,
+                                         std::string_view unit) {
+    if (count == 0)
+        return std::nullopt;
+    if (s.sink_failure.empty() && !s.sink_loss.empty())
+        return Finding{Cause::sink_full,
+                       Stage::consumer,
+                       s.name,
+                       count,
+                       unit,
+                       fmt::format("were not written: {}", s.sink_loss),
+                       "let the readers keep up, or make the ring with more blocks (dada_db -n)"};
+    return Finding{
+        Cause::sink_failed,
+        Stage::consumer,
+        s.name,
+        count,
+        unit,
+        "were not written: the sink had failed",
+        "make room, then `stream stop` and `stream start` it at the prompt, or start the run anew"};
+}
+
+}  // namespace spead::stats

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "stats/finding.hpp"
+#include "stats/snapshot.hpp"
+
+namespace spead::stats {
+
+/// Returns why a stream's sink did not write `count` of its heaps or chunks; none: it wrote all.
+std::optional<Finding> unwritten_finding(const StreamSnapshot& s, std::uint64_t count, std::string_view unit);
+
+}  // namespace spead::stats

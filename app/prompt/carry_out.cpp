@@ -48,9 +48,13 @@ bool carry_out(Context& context, std::string_view line) {
         throw_usage("", "a quote is not closed; write a word \"like this\"");
     if (words.words.empty())
         return false;
-    const Grammar::Found found = understood(context, words.words);
-    found.command->handler(context, found.call);
+    carry_out(context, words.words);
     return true;
+}
+
+void carry_out(Context& context, const std::vector<std::string>& words) {
+    const Grammar::Found found = understood(context, words);
+    found.command->handler(context, found.call);
 }
 
 std::vector<PromptCommand> prompt_commands() {

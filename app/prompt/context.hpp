@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/prompt/grammar.hpp"
 #include "app/prompt/notifications.hpp"
@@ -41,6 +42,8 @@ struct Context {
 /// Carries out one line. Returns whether it held a command. Throws UsageError for an invalid command and
 /// Error for a failure; then nothing was changed.
 bool carry_out(Context& context, std::string_view line);
+/// Carries out a command by its words. Throws likewise.
+void carry_out(Context& context, const std::vector<std::string>& words);
 
 /// Returns every command of the prompt.
 std::vector<PromptCommand> prompt_commands();

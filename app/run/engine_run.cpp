@@ -2,6 +2,7 @@
 #include "app/run/engine_run.hpp"
 
 #include <chrono>
+#include <optional>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -53,8 +54,12 @@ runtime::EngineHooks EngineRun::hooks() {
     runtime::EngineHooks s;
     s.on_event = [this](const std::string& stream, const stats::LastEvent& event) {
         notifications_.tell(runtime::sentence_of(stream, event));
+        views_.events().add(stream, event);
     };
-    s.on_lcore = [this](const std::string& what) { notifications_.tell(what); };
+    s.on_lcore = [this](const std::string& what) {
+        notifications_.tell(what);
+        views_.events().add_lcore(what);
+    };
     s.interrupt_fd = channels_.signals.fd();
     s.by_configuration = options_.by_configuration();
     // The service manager's watchdog decides.
@@ -101,6 +106,9 @@ runtime::EndReason EngineRun::run(std::vector<std::string>& script_problems) {
     // The terminal is the prompt's where there is one.
     observe::Progress progress(!common_.quiet && !options_.interactive);
     EngineProcess process(run_, latest_);
+    std::optional<Api::Attached> attached;
+    if (views_.api() != nullptr)
+        attached.emplace(*views_.api(), process);
     Console console(process,
                     {options_.interactive, options_.cmdline_file,
                      common_.json_path == "-" ? STDERR_FILENO : STDOUT_FILENO, run_.layout().control_cpus(),

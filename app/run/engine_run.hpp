@@ -8,6 +8,7 @@
 #include "app/prompt/notifications.hpp"
 #include "app/run/run_channels.hpp"
 #include "app/run/run_report.hpp"
+#include "app/run/run_views.hpp"
 #include "app/run/service_status.hpp"
 #include "spead/plan_run.hpp"
 #include "stats/latest_snapshot.hpp"
@@ -15,12 +16,17 @@
 namespace spead::app {
 
 /// Connects a plan's run with its controllers and observers: signals, the prompt, the service manager, the
-/// latest snapshot. EAL runs; all arguments outlive it. The main thread calls it.
+/// views. EAL runs; all arguments outlive it. The main thread calls it.
 class EngineRun {
   public:
     EngineRun(const RunOptions& options, const CommonOptions& common, door::PlanRun& run,
-              RunChannels& channels, stats::LatestSnapshot& latest)
-        : options_(options), common_(common), run_(run), channels_(channels), latest_(latest) {}
+              RunChannels& channels, RunViews& views)
+        : options_(options),
+          common_(common),
+          run_(run),
+          channels_(channels),
+          views_(views),
+          latest_(views.latest()) {}
     /// Ends the run's engine.
     ~EngineRun() { run_.end(); }
     EngineRun(const EngineRun&) = delete;
@@ -42,6 +48,7 @@ class EngineRun {
     const CommonOptions& common_;
     door::PlanRun& run_;
     RunChannels& channels_;
+    RunViews& views_;
     stats::LatestSnapshot& latest_;
     Notifications notifications_;
     ServiceStatus status_;

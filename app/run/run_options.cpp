@@ -45,6 +45,7 @@ void add_lcore_timeout(CLI::App& app, RuntimeOptions& given) {
 void add_run_options(CLI::App& app, RunOptions& options) {
     add_lcore_timeout(app, options.given);
     add_runtime_option(app, options.given, "metrics");
+    add_runtime_option(app, options.given, "api_token_file");
     add_runtime_option(app, options.given, "capabilities");
     add_prompt_options(app, options);
 }

@@ -13,6 +13,7 @@
 #include "base/file_use.hpp"
 #include "base/log.hpp"
 #include "base/tell.hpp"
+#include "observe/api_access.hpp"
 #include "observe/metrics.hpp"
 #include "observe/report_file.hpp"
 #include "runtime/layout_busy.hpp"
@@ -31,11 +32,21 @@ void check_readable(const std::string& path) {
         throw_error(path, "cannot read the commands: {}", std::strerror(errno));
 }
 
+void check_token(const runtime::RuntimePlan& plan) {
+    if (plan.api_token_file.empty())
+        return;
+    if (!plan.metrics)
+        throw_usage("api_token_file",
+                    "the API has no address; give `metrics` too (--metrics 9100), or leave the token out");
+    const observe::ApiToken token(plan.api_token_file);
+}
+
 /// Refuses before EAL starts a run that would fail after it.
 void check_run(const RunOptions& options, const CommonOptions& common) {
     observe::check_writable(common.json_path);
     if (options.plan.runtime.metrics)
         observe::check_metrics(*options.plan.runtime.metrics);
+    check_token(options.plan.runtime);
     check_readable(options.cmdline_file);
 }
 
@@ -47,6 +58,8 @@ int run_plan(const RunOptions& options, const Invocation& invocation) {
     const FileUse configuration = claim_input(
         options.config_path, options.shard ? FileUse::Way::read : FileUse::Way::read_anew, "--config");
     const FileUse commands = claim_input(options.cmdline_file, FileUse::Way::read, "--cmdline-file");
+    const FileUse token =
+        claim_input(options.plan.runtime.api_token_file, FileUse::Way::read, "--api-token-file");
     const FileUse report = observe::claim_report(common.json_path, "--json");
     PreparedRun prepared(options, invocation.eal_args);
     if (common.check) {
@@ -61,7 +74,7 @@ int run_plan(const RunOptions& options, const Invocation& invocation) {
     for (const std::string& remark : prepared.run.layout().remarks)
         log_notice(LogType::app, "{}", remark);
     RunViews views(options.plan, prepared.run.layout());
-    RunOutcome outcome = EngineRun(options, common, prepared.run, channels, views.latest()).go();
+    RunOutcome outcome = EngineRun(options, common, prepared.run, channels, views).go();
     return report_run(std::move(outcome), options, common);
 }
 

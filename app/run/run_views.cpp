@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/run/run_views.hpp"
 
+#include <optional>
 #include <unistd.h>
+#include <utility>
 
 #include <rte_version.h>
 
@@ -11,7 +13,7 @@ namespace spead::app {
 
 namespace {
 
-/// Returns telemetry's facts about the process itself.
+/// Returns the facts about the process itself, for telemetry and the API.
 nlohmann::ordered_json facts_of(const runtime::Plan& plan) {
     return {{"name", plan.runtime.name}, {"version", DPDK_SPEAD_VERSION}, {"pid", getpid()}};
 }
@@ -20,11 +22,20 @@ nlohmann::ordered_json facts_of(const runtime::Plan& plan) {
 
 RunViews::RunViews(const runtime::Plan& plan, const runtime::Layout& layout)
     : latest_(std::make_shared<stats::LatestSnapshot>()),
-      telemetry_(std::make_shared<observe::TelemetryAnswers>(latest_, facts_of(plan))) {
+      telemetry_(std::make_shared<observe::TelemetryAnswers>(latest_, facts_of(plan))),
+      events_(std::make_shared<observe::EventLog>()) {
     if (!plan.runtime.metrics)
         return;
-    metrics_.emplace(latest_, *plan.runtime.metrics, layout.control_cpus(),
-                     observe::ProcessIdentity{plan.runtime.name, DPDK_SPEAD_VERSION, rte_version()});
+    std::optional<observe::ApiToken> token;
+    if (!plan.runtime.api_token_file.empty())
+        token.emplace(plan.runtime.api_token_file);
+    api_.emplace(Api::Options{latest_, events_, facts_of(plan), std::move(token), layout.control_cpus()});
+    metrics_.emplace(
+        *plan.runtime.metrics, layout.control_cpus(),
+        observe::MetricsSite{.latest = latest_,
+                             .identity = {plan.runtime.name, DPDK_SPEAD_VERSION, rte_version()},
+                             .longest_silence = observe::longest_silence(plan.runtime.lcore_timeout),
+                             .more = [this](const observe::HttpRequest& r) { return api_->route(r); }});
     log_notice(LogType::app, "metrics are at http://{}/metrics", to_string(metrics_->address()));
 }
 

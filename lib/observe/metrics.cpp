@@ -2,6 +2,7 @@
 #include "observe/metrics.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <iterator>
 #include <optional>
@@ -9,11 +10,12 @@
 #include <system_error>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "base/error.hpp"
 #include "observe/http_server.hpp"
 #include "observe/metric_families.hpp"
 #include "observe/process_families.hpp"
-#include "observe/readiness.hpp"
 #include "observe/shard_families.hpp"
 
 namespace spead::observe {
@@ -49,30 +51,40 @@ constexpr const char* kType = "text/plain; version=0.0.4; charset=utf-8";
 /// Makes the pages. For the server's thread.
 class Pages {
   public:
-    Pages(std::shared_ptr<const stats::LatestSnapshot> latest, ProcessIdentity identity)
-        : latest_(std::move(latest)), identity_(std::move(identity)) {}
+    explicit Pages(MetricsSite site) : site_(std::move(site)) {}
 
-    HttpServer::Page operator()(std::string_view path) {
-        if (path == "/metrics")
-            return numbers();
-        if (path == "/healthz")
-            return judgement(why_not_alive(latest_->look()));
-        if (path == "/readyz")
-            return judgement(why_not_ready(latest_->look()));
-        return {.status = 404, .body = nullptr};
+    HttpRoute operator()(const HttpRequest& request) {
+        const std::string& path = request.path;
+        if (path == "/metrics" || path == "/healthz" || path == "/readyz")
+            return request.reads() ? page_at(path) : method_answer(request, "GET, HEAD");
+        if (site_.more)
+            if (std::optional<HttpRoute> route = site_.more(request))
+                return std::move(*route);
+        return error_answer(404, fmt::format("there is no {} here", path));
     }
 
   private:
+    using Clock = std::chrono::steady_clock;
+
+    HttpAnswer page_at(std::string_view path) {
+        if (path == "/metrics")
+            return numbers();
+        const stats::LatestSnapshot::View view = site_.latest->look();
+        return judgement(path == "/healthz" ? why_not_alive(view, site_.longest_silence)
+                                            : why_not_ready(view));
+    }
     /// Returns the page of numbers, made again when there is a new snapshot.
-    HttpServer::Page numbers() {
-        const auto now = HttpServer::Clock::now();
+    HttpAnswer numbers() {
+        const auto now = Clock::now();
         if (page_ == nullptr || now - made_ >= kSamePage) {
-            std::vector<prometheus::MetricFamily> families = process_families(identity_, process_usage());
-            const stats::LatestSnapshot::View view = latest_->look();
+            const std::string& name = site_.identity.name;
+            std::vector<prometheus::MetricFamily> families =
+                process_families(site_.identity, process_usage());
+            const stats::LatestSnapshot::View view = site_.latest->look();
             add(families, metric_families(view, rising_));
             if (view)
-                add(families, shard_families(identity_.name, *view.latest.snapshot));
-            label_process(families, identity_.name);
+                add(families, shard_families(name, *view.latest.snapshot));
+            label_process(families, name);
             page_ = std::make_shared<const std::string>(prometheus::TextSerializer().Serialize(families));
             made_ = now;
         }
@@ -84,41 +96,38 @@ class Pages {
                         std::make_move_iterator(more.end()));
     }
     /// Returns a page that is good where there is no reason against it.
-    static HttpServer::Page judgement(std::string why) {
+    static HttpAnswer judgement(std::string why) {
         const int status = why.empty() ? 200 : 503;
         return {.status = status,
                 .body = std::make_shared<const std::string>(why.empty() ? "ok\n" : std::move(why))};
     }
 
-    std::shared_ptr<const stats::LatestSnapshot> latest_;
-    ProcessIdentity identity_;
+    MetricsSite site_;
     RisingCounts rising_;
     std::shared_ptr<const std::string> page_;
-    HttpServer::Clock::time_point made_{};
+    Clock::time_point made_{};
 };
 
 }  // namespace
 
 struct Metrics::Server {
-    Server(const ListenAddress& listen, const std::vector<unsigned>& cpus,
-           std::shared_ptr<const stats::LatestSnapshot> latest, ProcessIdentity identity)
-        : http(listen, cpus, Pages(std::move(latest), std::move(identity))) {}
+    Server(const ListenAddress& listen, const std::vector<unsigned>& cpus, MetricsSite site)
+        : http(listen, cpus, Pages(std::move(site))) {}
     HttpServer http;
 };
 
 void check_metrics(const ListenAddress& listen) {
     try {
-        const HttpServer server(listen, {}, [](std::string_view) { return HttpServer::Page{}; });
+        const HttpServer server(listen, {}, [](const HttpRequest&) { return HttpAnswer{}; });
     } catch (const std::system_error& error) {
         refuse(listen, error.code().value());
     }
 }
 
-Metrics::Metrics(std::shared_ptr<const stats::LatestSnapshot> latest, const ListenAddress& listen,
-                 const std::vector<unsigned>& cpus, ProcessIdentity identity)
+Metrics::Metrics(const ListenAddress& listen, const std::vector<unsigned>& cpus, MetricsSite site)
     : address_(listen) {
     try {
-        server_ = std::make_unique<Server>(listen, cpus, std::move(latest), std::move(identity));
+        server_ = std::make_unique<Server>(listen, cpus, std::move(site));
     } catch (const std::system_error& error) {
         refuse(listen, error.code().value());
     }

@@ -9,13 +9,12 @@ struct Metrics::Server {};
 void check_metrics(const ListenAddress& listen) {
     throw_error(
         "metrics",
-        "this program was built without prometheus-cpp (Debian: prometheus-cpp-dev) and cannot serve {}; "
-        "leave `metrics` out, or build it with meson's -Dmetrics=enabled",
+        "this program was built without prometheus-cpp and Boost (Debian: prometheus-cpp-dev, libboost-dev) "
+        "and cannot serve {}; leave `metrics` out, or build it with meson's -Dmetrics=enabled",
         to_string(listen));
 }
 
-Metrics::Metrics(std::shared_ptr<const stats::LatestSnapshot>, const ListenAddress& listen,
-                 const std::vector<unsigned>&, ProcessIdentity) {
+Metrics::Metrics(const ListenAddress& listen, const std::vector<unsigned>&, MetricsSite) {
     check_metrics(listen);
 }
 

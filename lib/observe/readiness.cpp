@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "observe/readiness.hpp"
 
+#include <limits>
+
 #include <fmt/core.h>
 
 namespace spead::observe {
@@ -13,14 +15,20 @@ std::string held_up(std::chrono::duration<double> age) {
 
 }  // namespace
 
-std::string why_not_alive(const stats::LatestSnapshot::View& view) {
+double longest_silence(const std::optional<double>& lcore_timeout) {
+    if (!lcore_timeout)
+        return kLongestSilence;
+    return *lcore_timeout > 0 ? *lcore_timeout : std::numeric_limits<double>::infinity();
+}
+
+std::string why_not_alive(const stats::LatestSnapshot::View& view, double longest_silence) {
     std::string why;
     if (!view)
         return why;
     if (view.age > kOldestLife)
         why += held_up(view.age);
     for (const stats::LcoreSnapshot& lcore : view.latest.snapshot->lcores)
-        if (lcore.silent_s > kLongestSilence)
+        if (lcore.silent_s > longest_silence)
             why += lcore.silence() + "\n";
     return why;
 }

@@ -75,7 +75,8 @@ struct RuntimePlan {
     /// Limits how long an lcore may not answer before the run ends, in seconds; 0: no limit; none: the
     /// command's default.
     std::optional<double> lcore_timeout{};
-    std::optional<ListenAddress> metrics{};  ///< listen address for Prometheus; none: off
+    std::optional<ListenAddress> metrics{};  ///< listen address for metrics and the API; none: off
+    std::string api_token_file{};            ///< with the token for changes through the API; empty: none
     /// Holds which of root's capabilities the program keeps once it has started.
     KeptCapabilities capabilities = KeptCapabilities::needed;
     bool operator==(const RuntimePlan&) const = default;

@@ -91,7 +91,16 @@ constexpr std::array kRuntimeKeys{
         .example = "\"127.0.0.1:9100\"",
         .option = "--metrics",
         .word = "[ADDRESS:]PORT",
-        .help = "Serves metrics to Prometheus at [ADDRESS:]PORT; without ADDRESS on 127.0.0.1",
+        .help = "Serves metrics and the API at [ADDRESS:]PORT; without ADDRESS on 127.0.0.1",
+    },
+    Key{
+        .name = "api_token_file",
+        .field = text<&RuntimePlan::api_token_file>,
+        .unset = "none: the API only shows",
+        .example = "\"/etc/dpdk-spead/api-token\"",
+        .option = "--api-token-file",
+        .word = "FILE",
+        .help = "Allows changes through the API to clients that show the token in this file",
     },
 };
 

@@ -118,6 +118,7 @@ log_level = "info;pmd.*:debug"
 live = true
 control = "/run/capture1.sock"
 metrics = "10.0.0.1:9100"
+api_token_file = "/etc/token"
 lcore_timeout = "1min"
 
 [memory]
@@ -217,6 +218,7 @@ enabled = false
     EXPECT_EQ(plan.runtime.on_event, (std::vector<std::string>{"/usr/bin/logger", "-t", "spead"}));
     EXPECT_EQ(plan.runtime.lcore_timeout, 60);
     EXPECT_EQ(plan.runtime.metrics, (ListenAddress{{0x0A000001}, 9100}));
+    EXPECT_EQ(plan.runtime.api_token_file, "/etc/token");
     EXPECT_EQ(plan.memory.heaps, std::uint64_t{2} << 30);
     EXPECT_EQ(plan.end, (runtime::EndPlan{100, 120, 2.5, true}));
     ASSERT_EQ(plan.ports.size(), 1u);

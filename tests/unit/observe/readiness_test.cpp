@@ -58,12 +58,13 @@ TEST(Readiness, EachReasonHasALine) {
               "the sink of stream s1 has failed: no space\n");
 }
 
-TEST(Health, AProcessIsAliveWhileItsLcoresAnswerWithinTwoSeconds) {
-    const auto why = [](stats::Snapshot snapshot, stats::LatestSnapshot::Clock::duration age = 100ms) {
+TEST(Health, AProcessIsAliveWhileItsLcoresAnswerInTime) {
+    const auto why = [](stats::Snapshot snapshot, stats::LatestSnapshot::Clock::duration age = 100ms,
+                        std::optional<double> lcore_timeout = 2) {
         stats::LatestSnapshot latest;
         const stats::LatestSnapshot::Clock::time_point time{1h};
         latest.publish(std::move(snapshot), time);
-        return why_not_alive(latest.look(time + age));
+        return why_not_alive(latest.look(time + age), longest_silence(lcore_timeout));
     };
     EXPECT_EQ(why_not_alive(stats::LatestSnapshot().look()), "") << "it is starting";
     stats::Snapshot snapshot = all_well();
@@ -78,6 +79,11 @@ TEST(Health, AProcessIsAliveWhileItsLcoresAnswerWithinTwoSeconds) {
     EXPECT_EQ(why(snapshot), "");
     snapshot.lcores[0].silent_s = 2.5;
     EXPECT_EQ(why(snapshot), "lcore 1 on CPU 5 has not answered for 2.5 s: it is stopped\n");
+    EXPECT_EQ(why(snapshot, 100ms, std::nullopt), "") << "the default is 30 s";
+    snapshot.lcores[0].silent_s = 31;
+    EXPECT_EQ(why(snapshot, 100ms, std::nullopt),
+              "lcore 1 on CPU 5 has not answered for 31.0 s: it is stopped\n");
+    EXPECT_EQ(why(snapshot, 100ms, 0), "") << "off";
 }
 
 TEST(Readiness, OldNumbersTellNothing) {

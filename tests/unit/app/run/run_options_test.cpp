@@ -39,7 +39,8 @@ TEST(RunOptions, AnLcoreThatDoesNotAnswerIsWaitedForAsLongAsTold) {
 TEST(RunOptions, EachCommandHasWhatSuitsIt) {
     EXPECT_TRUE(parsed_options<RunOptions>("loopback").loopback) << "it is judged by what comes back";
     EXPECT_FALSE(parsed_options<RunOptions>("send --port p 239.1.2.3:7148").loopback);
-    for (const char* option : {"-i", "--metrics 9100", "--control auto", "--cmdline-file f"})
+    for (const char* option :
+         {"-i", "--metrics 9100", "--api-token-file f", "--control auto", "--cmdline-file f"})
         expect_refused(std::string("capture --port p 239.1.2.3:7148 a.pcap ") + option,
                        {"is not an option of capture"});
     EXPECT_EQ(planned("capture --port p 239.1.2.3:7148 a.pcap --lcore-timeout 5s").runtime.lcore_timeout, 5);

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/api/api.hpp"
+
+#include <mutex>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "app/api/configuration.hpp"
+#include "base/error.hpp"
+#include "observe/api_query.hpp"
+#include "runtime/executor.hpp"
+
+namespace spead::app {
+
+using observe::error_answer;
+using observe::HttpAnswer;
+using observe::HttpRequest;
+using observe::HttpRoute;
+using observe::Json;
+
+namespace {
+
+/// Limits the time that a request may wait behind others. Its client's patience is longer.
+constexpr std::chrono::seconds kPatience{30};
+
+constexpr std::string_view kConfiguration = "/api/v1/configuration";
+
+HttpAnswer json_answer(const Json& json) {
+    return {.type = "application/json",
+            .body = std::make_shared<const std::string>(
+                json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"),
+            .fields = {{"Cache-Control", "no-store"}}};
+}
+
+HttpAnswer show_configuration(Process& process, bool as_toml) {
+    const ConfigurationText now = configuration_text(process.plan());
+    HttpAnswer answer = as_toml ? HttpAnswer{.type = "application/toml; charset=utf-8",
+                                             .body = std::make_shared<const std::string>(now.toml),
+                                             .fields = {{"Cache-Control", "no-store"}}}
+                                : json_answer({{"version", now.version}, {"toml", now.toml}});
+    answer.fields.emplace_back("ETag", fmt::format("\"{}\"", now.version));
+    return answer;
+}
+
+}  // namespace
+
+Api::Api(Options options)
+    : names_(observe::own_names()),
+      token_(std::move(options.token)),
+      answers_(std::move(options.latest), std::move(options.events), std::move(options.facts)),
+      looks_("http-look", options.cpus),
+      works_("http-change", options.cpus) {}
+
+std::optional<HttpRoute> Api::route(const HttpRequest& request) {
+    if (!request.path.starts_with("/api/") && request.path != "/api")
+        return std::nullopt;
+    if (auto refusal = observe::why_not_read(request, names_))
+        return std::move(*refusal);
+    if (auto answer = answers_.route(request))
+        return answer;
+    if (request.path == kConfiguration)
+        return request.method == "PUT" ? put_configuration(request) : configuration(request);
+    if (const ChangePath* const found = changes_.find(request.path))
+        return change(*found, request);
+    return error_answer(404, fmt::format("there is no {} here; /api/v1 lists the paths", request.path));
+}
+
+HttpRoute Api::configuration(const HttpRequest& request) {
+    if (!request.reads())
+        return method_answer(request, "GET, HEAD, PUT");
+    try {
+        const auto query = observe::query_values(request.query, {"format"});
+        const auto format = query.find("format");
+        if (format != query.end() && format->second != "toml" && format->second != "json")
+            throw_usage("format", "`{}` is unknown; give toml or json", format->second);
+        const bool as_toml = format != query.end() && format->second == "toml";
+        return later(looks_, [as_toml](Process& process, const HttpRequest&) {
+            return show_configuration(process, as_toml);
+        });
+    } catch (const UsageError& error) {
+        return error_answer(400, error.what());
+    }
+}
+
+HttpRoute Api::put_configuration(const HttpRequest& request) {
+    if (auto refusal = observe::why_not_change(request, names_, token()))
+        return std::move(*refusal);
+    if (request.if_match.empty())
+        return error_answer(428,
+                            "say which version is changed: If-Match: \"VERSION\", from a GET of this path");
+    return later(works_, ApiChanges::put_configuration);
+}
+
+HttpRoute Api::change(const ChangePath& change, const HttpRequest& request) {
+    if (request.method != "POST")
+        return method_answer(request, "POST");
+    if (auto refusal = observe::why_not_change(request, names_, token()))
+        return std::move(*refusal);
+    if (!request.body_is("application/json"))
+        return error_answer(415, "the body must be JSON: Content-Type: application/json");
+    return later(works_, [this, &change](Process& process, const HttpRequest& whole) {
+        return changes_.carry_out(process, change, whole);
+    });
+}
+
+/// Returns the route of a request that the process itself answers.
+HttpRoute Api::later(WorkQueue& queue, Work work) {
+    return observe::HttpLater{
+        [this, &queue, work = std::move(work)](HttpRequest request, observe::HttpReply reply) {
+            const auto asked = std::chrono::steady_clock::now();
+            const bool taken = queue.post([this, work, request = std::move(request), reply, asked] {
+                try {
+                    reply(carry_out(work, request, asked));
+                } catch (const std::exception&) {
+                    // Without memory for an answer, the client's patience ends.
+                }
+            });
+            if (!taken)
+                reply(error_answer(503,
+                                   "too many requests wait for the process; nothing was changed, ask again"));
+        }};
+}
+
+HttpAnswer Api::carry_out(const Work& work, const HttpRequest& request,
+                          std::chrono::steady_clock::time_point asked) {
+    const std::shared_lock lock(mutex_);
+    if (process_ == nullptr)
+        return error_answer(503, "the run has not begun yet, or it ends; nothing was changed");
+    if (std::chrono::steady_clock::now() - asked > kPatience)
+        return error_answer(503, "earlier requests took too long; nothing was changed, ask again");
+    try {
+        return work(*process_, request);
+    } catch (const runtime::Busy& error) {
+        return error_answer(503, error.what());
+    } catch (const UsageError& error) {
+        return error_answer(422, error.what());
+    } catch (const Error& error) {
+        return error_answer(409, error.what());
+    } catch (const std::exception& error) {
+        return error_answer(500, error.what());
+    }
+}
+
+Api::Attached::Attached(Api& api, Process& process) : api_(api) {
+    const std::unique_lock lock(api_.mutex_);
+    api_.process_ = &process;
+}
+
+Api::Attached::~Attached() {
+    const std::unique_lock lock(api_.mutex_);
+    api_.process_ = nullptr;
+}
+
+}  // namespace spead::app

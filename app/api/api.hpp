@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "app/api/api_changes.hpp"
+#include "app/api/work_queue.hpp"
+#include "app/prompt/process.hpp"
+#include "observe/api_access.hpp"
+#include "observe/api_answers.hpp"
+
+namespace spead::app {
+
+/// Answers the requests under /api/: from snapshots at once, and by the running process, if one is attached,
+/// on threads of its own.
+class Api {
+  public:
+    struct Options {
+        std::shared_ptr<const stats::LatestSnapshot> latest;
+        std::shared_ptr<const observe::EventLog> events;
+        observe::Json facts;                     ///< of /api/v1
+        std::optional<observe::ApiToken> token;  ///< for changes; none: there are no changes
+        std::vector<unsigned> cpus;              ///< for its threads; empty: anywhere
+    };
+    /// Starts its threads. Throws Error when there are none left.
+    explicit Api(Options options);
+
+    /// Decides how a request is answered; nothing: it is not under /api/. The HTTP server's thread.
+    std::optional<observe::HttpRoute> route(const observe::HttpRequest& request);
+
+    /// Attaches a process while it lives. Its executor is closed before the end: so no request waits for it.
+    class Attached {
+      public:
+        Attached(Api& api, Process& process);
+        ~Attached();
+        Attached(const Attached&) = delete;
+        Attached& operator=(const Attached&) = delete;
+
+      private:
+        Api& api_;
+    };
+
+  private:
+    const observe::ApiToken* token() const { return token_ ? &*token_ : nullptr; }
+
+    using Work = std::function<observe::HttpAnswer(Process&, const observe::HttpRequest&)>;
+
+    observe::HttpRoute later(WorkQueue& queue, Work work);
+    observe::HttpAnswer carry_out(const Work& work, const observe::HttpRequest& request,
+                                  std::chrono::steady_clock::time_point asked);
+    observe::HttpRoute configuration(const observe::HttpRequest& request);
+    observe::HttpRoute put_configuration(const observe::HttpRequest& request);
+    observe::HttpRoute change(const ChangePath& change, const observe::HttpRequest& request);
+
+    const std::vector<std::string> names_;  ///< of this machine
+    const std::optional<observe::ApiToken> token_;
+    const ApiChanges changes_;
+    observe::ApiAnswers answers_;
+    std::shared_mutex mutex_;     ///< held shared while the process is used
+    Process* process_ = nullptr;  ///< guarded; null: there is none
+    WorkQueue looks_;
+    WorkQueue works_;  ///< for changes, which may take long
+};
+
+}  // namespace spead::app

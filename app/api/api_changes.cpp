@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/api/api_changes.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "app/api/configuration.hpp"
+#include "app/prompt/context.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "config/config.hpp"
+#include "observe/foreign_json.hpp"
+
+namespace spead::app {
+
+using observe::error_answer;
+using observe::HttpAnswer;
+using observe::HttpRequest;
+using observe::Json;
+
+namespace {
+
+/// Reports that the configuration is not the one that the client has seen.
+class OtherVersion : public Error {
+  public:
+    using Error::Error;
+};
+
+HttpAnswer done(const std::string& text) {
+    const Json json = {{"done", text}};
+    return {.type = "application/json",
+            .body = std::make_shared<const std::string>(
+                json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n")};
+}
+
+/// Logs a change with its source, and that it was refused if `change` throws.
+template <typename Change>
+void logged(const HttpRequest& request, const std::string& what, Change&& change) {
+    try {
+        change();
+    } catch (const std::exception& error) {
+        log_notice(LogType::app, "api: {} asked for `{}` in vain: {}", request.client, what, error.what());
+        throw;
+    }
+    log_notice(LogType::app, "api: {} made the change `{}`", request.client, what);
+}
+
+}  // namespace
+
+ApiChanges::ApiChanges() : changes_(change_paths()), grammar_(prompt_commands()) {}
+
+const ChangePath* ApiChanges::find(std::string_view path) const {
+    const auto found = std::find_if(changes_.begin(), changes_.end(),
+                                    [path](const ChangePath& change) { return change.path == path; });
+    return found == changes_.end() ? nullptr : &*found;
+}
+
+HttpAnswer ApiChanges::carry_out(Process& process, const ChangePath& change,
+                                 const HttpRequest& request) const {
+    const Json body = request.body.empty() ? Json::object() : observe::parse_foreign<Json>(request.body);
+    if (!body.is_object())
+        return error_answer(400, "the body is no JSON object; write {\"stream\": \"s0\"}");
+    const std::vector<std::string> words = words_of(change, body);
+    std::string text;
+    PromptSession session;
+    session.attached = true;
+    session.print = [&text](std::string_view part) { text += part; };
+    Context context{process, grammar_, session};
+    logged(request, fmt::format("{}", fmt::join(words, " ")), [&] { app::carry_out(context, words); });
+    while (text.ends_with('\n'))
+        text.pop_back();
+    return done(text);
+}
+
+HttpAnswer ApiChanges::put_configuration(Process& process, const HttpRequest& request) {
+    std::string text;
+    try {
+        logged(request, "PUT configuration", [&] {
+            const runtime::Plan wanted = config::parse_text(request.body, "configuration");
+            bool same = false;
+            process.change([&](const runtime::Plan& now) {
+                const std::string version = configuration_text(now).version;
+                if (!names_version(request.if_match, version))
+                    throw OtherVersion(fmt::format(
+                        "the configuration has another version now, \"{}\"; read it again, and make the "
+                        "change in that one",
+                        version));
+                runtime::Plan plan = wanted;
+                plan.runtime.live = now.runtime.live;
+                same = plan == now;
+                return plan;
+            });
+            if (!wanted.runtime.log_level.empty())
+                process.log_level(wanted.runtime.log_level);
+            text = same ? "the configuration had no changes"
+                        : fmt::format("the configuration was carried out: {} streams, {} senders",
+                                      wanted.receives.size(), wanted.sends.size());
+        });
+    } catch (const OtherVersion& error) {
+        return error_answer(412, error.what());
+    }
+    return done(text);
+}
+
+}  // namespace spead::app

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "observe/http_message.hpp"
+
+#include <fmt/core.h>
+
+#include "observe/json.hpp"
+
+namespace spead::observe {
+
+std::string_view phrase_of(int status) {
+    switch (status) {
+        case 200:
+            return "OK";
+        case 400:
+            return "Bad Request";
+        case 401:
+            return "Unauthorized";
+        case 403:
+            return "Forbidden";
+        case 404:
+            return "Not Found";
+        case 405:
+            return "Method Not Allowed";
+        case 409:
+            return "Conflict";
+        case 412:
+            return "Precondition Failed";
+        case 413:
+            return "Content Too Large";
+        case 415:
+            return "Unsupported Media Type";
+        case 421:
+            return "Misdirected Request";
+        case 422:
+            return "Unprocessable Content";
+        case 428:
+            return "Precondition Required";
+        case 431:
+            return "Request Header Fields Too Large";
+        case 503:
+            return "Service Unavailable";
+        default:
+            return "Internal Server Error";
+    }
+}
+
+HttpAnswer error_answer(int status, std::string_view words) {
+    const Json json = {{"error", std::string(words)}};
+    return {.status = status,
+            .type = "application/json",
+            .body = std::make_shared<const std::string>(
+                json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n")};
+}
+
+HttpAnswer method_answer(const HttpRequest& request, std::string_view allowed) {
+    HttpAnswer answer = error_answer(
+        405, fmt::format("{} takes no {}; its methods are {}", request.path, request.method, allowed));
+    answer.fields.emplace_back("Allow", allowed);
+    return answer;
+}
+
+}  // namespace spead::observe

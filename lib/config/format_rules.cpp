@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "chunk/placement.hpp"
+#include "recv/filter_expression.hpp"
 #include "wire/packet_format.hpp"
 
 namespace spead::config {
@@ -15,20 +16,25 @@ namespace {
 
 using wire::PacketFormat;
 
-/// Returns the fault of a term that reads an item which the packets do not have.
-std::optional<FormatFault> absent_item(const PacketFormat& format, const chunk::Term& term) {
-    if (term.kind != chunk::Term::Kind::item ||
-        std::any_of(format.items.begin(), format.items.end(),
-                    [&](const PacketFormat::Item& item) { return item.id == term.id; }))
+/// Returns the fault of a text that reads an item which the packets do not have.
+std::optional<FormatFault> absent_item(const PacketFormat& format, std::uint64_t id, std::string_view key,
+                                       std::string_view text) {
+    if (std::any_of(format.items.begin(), format.items.end(),
+                    [id](const PacketFormat::Item& item) { return item.id == id; }))
         return std::nullopt;
     std::vector<std::string> ids;
     for (const PacketFormat::Item& item : format.items)
         ids.push_back(fmt::format("{:#x}", item.id));
     return FormatFault{
-        ".chunk.placement",
-        fmt::format("the placement reads item {:#x}, and the packets of `format` have {}; declare "
-                    "it, as in `item {:#x}: NAME`, or read another",
-                    term.id, ids.empty() ? "none" : fmt::format("{}", fmt::join(ids, ", ")), term.id)};
+        key, fmt::format("the {} reads item {:#x}, and the packets of `format` have {}; declare it, as "
+                         "in `item {:#x}: NAME`, or read another",
+                         text, id, ids.empty() ? "none" : fmt::format("{}", fmt::join(ids, ", ")), id)};
+}
+
+std::optional<FormatFault> absent_item(const PacketFormat& format, const chunk::Term& term) {
+    if (term.kind != chunk::Term::Kind::item)
+        return std::nullopt;
+    return absent_item(format, term.id, ".chunk.placement", "placement");
 }
 
 }  // namespace
@@ -42,6 +48,10 @@ std::optional<FormatFault> format_fault(const runtime::ReceivePlan& r) {
                            fmt::format("the sink `verify` knows what SPEAD senders of this program send, and "
                                        "stream `{}` has another `format`; give another sink",
                                        r.name)};
+    if (!r.filter.empty())
+        for (const std::uint64_t id : recv::FilterExpression::parse(r.filter).items())
+            if (auto fault = absent_item(format, id, ".filter", "filter"))
+                return fault;
     if (!r.chunk || r.chunk->by_callback || r.chunk->placement.empty())
         return std::nullopt;
     const chunk::Placement placement = r.chunk->parsed();

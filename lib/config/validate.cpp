@@ -462,6 +462,12 @@ class Rules {
                 fail("end.heaps",
                      "`heaps` (--heaps) counts heaps that sinks get, and all streams put theirs into chunks; "
                      "use `duration`, `idle_exit` or `exit_on_stop`");
+            if (plan_.end.exit_on_stop && std::any_of(plan_.receives.begin(), plan_.receives.end(),
+                                                      [](const ReceivePlan& r) { return !r.format.empty(); }))
+                fail("end.exit_on_stop",
+                     "`exit_on_stop` waits for stop items, and packets of a `format` have none; use "
+                     "`duration`, "
+                     "`heaps` or `idle_exit`");
             return;
         }
         if (plan_.end.heaps != 0)

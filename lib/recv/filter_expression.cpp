@@ -62,4 +62,12 @@ bool FilterExpression::matches(const FilterPacket& packet) const noexcept {
     return at == kKeep;
 }
 
+std::vector<std::uint64_t> FilterExpression::items() const {
+    std::vector<std::uint64_t> ids;
+    for (const Test& test : tests_)
+        if (test.field == Field::item)
+            ids.push_back(test.id);
+    return ids;
+}
+
 }  // namespace spead::recv

@@ -38,6 +38,8 @@ class FilterExpression {
     /// item pointers once at most.
     bool matches(const FilterPacket& packet) const noexcept;
     std::size_t tests() const noexcept { return tests_.size(); }
+    /// Returns the ids of the items that it looks at. Control code.
+    std::vector<std::uint64_t> items() const;
 
   private:
     friend class FilterParser;

@@ -111,8 +111,12 @@ void Findings::duplicates(const StreamSnapshot& s) {
     else
         add(Cause::duplicates, Stage::network, s.name, of(s, PacketOutcome::duplicate), "packets",
             "had come already",
-            "look for a sender that restarted with the same heap counts or repeats heaps, for a second path "
-            "through the network, or a loop");
+            s.has_format
+                ? "look for packets that the `count` of the stream's `format` does not tell apart, for a "
+                  "sender "
+                  "that repeats packets, a second path through the network, or a loop"
+                : "look for a sender that restarted with the same heap counts or repeats heaps, for a second "
+                  "path through the network, or a loop");
 }
 
 void Findings::memory(const StreamSnapshot& s) {
@@ -286,7 +290,7 @@ void Findings::refused_by_decoder(const StreamSnapshot& s) {
             "look for other senders to this endpoint, and check the sender's flavour");
     add(Cause::marked_invalid, Stage::packet, s.name, of(s, PacketOutcome::invalid), "packets",
         "were marked as invalid by their sender",
-        "ask there; or leave `invalid` out of `format` to take them");
+        "ask there; or declare the format without `invalid` to take them (`info --formats` prints its text)");
 }
 
 void Findings::stream(const StreamSnapshot& s) {

@@ -94,8 +94,8 @@ FormatReader::Verdict FormatReader::read(const std::uint8_t* head, std::size_t l
         values[i] = (raw >> load.shift) & load.mask;
     }
     for (const Condition& c : conditions_)
-        if (holds(c, values) != c.required)
-            return c.required ? Verdict::malformed : Verdict::invalid;
+        if (c.required && !holds(c, values))
+            return Verdict::malformed;
     std::uint64_t payload = length - header_;
     if (has_length_) {
         const std::uint64_t said = values[length_.field] * length_.times;
@@ -109,6 +109,10 @@ FormatReader::Verdict FormatReader::read(const std::uint8_t* head, std::size_t l
     for (std::size_t i = 0; i < items_.size(); i++)
         if (!compute(items_[i], values, made[i]))
             return Verdict::malformed;
+    // Last: what is no packet of the format says nothing about data.
+    for (const Condition& c : conditions_)
+        if (!c.required && holds(c, values))
+            return Verdict::invalid;
     for (std::size_t i = 0; i < items_.size(); i++)
         store_be64(words + i * 8, made[i]);
     packet.payload_at = static_cast<std::uint32_t>(header_);

@@ -8,17 +8,20 @@ namespace spead::wire {
 
 namespace {
 
-// Heap counts join all that tells packets of a stream apart; masks keep them within 63 bits. Ids of items are
-// those of MeerKAT where it has the same value.
+// Heap counts join what tells packets of a stream apart, within 63 bits. Bits for which they have no room are
+// required to be 0, but those of counters, which wrap. VDIF's station has no room: a stream of heaps is of
+// one. Ids of items are those of MeerKAT where it has the same value.
 
 constexpr std::string_view kPst = R"(header 96; little;
-field sequence: u64 at 0 & 0xFFFFFFFFFF; field second: u32 at 16; field channel: u32 at 48 & 0x7FFFFF;
-field channels: u16 at 52; field valid: u16 at 54; field samples: u16 at 56; field beam: u16 at 58;
+field sequence: u64 at 0 & 0x7FFFFFFFF; field second: u32 at 16;
+field channel: u32 at 48 & 0x1FFFF; field channel_beyond: u32 at 48 >> 17;
+field channels: u16 at 52; field valid: u16 at 54; field samples: u16 at 56;
+field beam: u16 at 58 & 0x7FF; field beam_beyond: u16 at 58 >> 11;
 field magic: u32 at 60; field scan: u64 at 72 & 0xFFFFFFFFFFFF;
-require magic = 0xBEADFEED; invalid valid = 0;
+require magic = 0xBEADFEED; require channel_beyond = 0; require beam_beyond = 0; invalid valid = 0;
 item 0x1600: sequence; item 0x1601: second; item 0x4103: channel; item 0x4104: channels;
 item 0x4105: samples; item 0x4101: beam; item 0x1602: scan;
-count sequence * 8388608 + channel)";
+count sequence * 268435456 + channel * 2048 + beam)";
 
 constexpr std::string_view kAta = R"(header 16; big;
 field version: u8 at 0; field type: u8 at 1; field channels: u16 at 2; field channel: u16 at 4;

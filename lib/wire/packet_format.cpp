@@ -93,8 +93,9 @@ class FormatCheck {
     void condition(const PacketFormat::Condition& c) const {
         const PacketFormat::Field& f = format_.fields[c.field];
         for (const std::uint64_t value : c.values)
-            if (value > f.most())
-                throw_usage(where_, "the field {} has {} at most, and can never be {}; give a possible value",
+            if ((value & ~f.most()) != 0)
+                throw_usage(where_,
+                            "the field {} has the bits {:#x}, and can never be {}; give a possible value",
                             f.name, f.most(), value);
     }
 

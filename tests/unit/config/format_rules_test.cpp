@@ -55,6 +55,14 @@ TEST(FormatRules, RefuseItemsThatThePacketsDoNotHave) {
     expect_fault(none, ".chunk.placement", "have none");
 }
 
+TEST(FormatRules, RefuseFiltersOfOtherItems) {
+    ReceivePlan r = vdif();
+    r.filter = "item 0x4101 == 2 and source == 10.0.0.7";
+    EXPECT_FALSE(format_fault(r));
+    r.filter = "item 0x4101 == 2 or item 0x4109 == 2";
+    expect_fault(r, ".filter", "the filter reads item 0x4109");
+}
+
 TEST(FormatRules, RefuseTheSinkThatKnowsSpeadsSenders) {
     ReceivePlan r = vdif();
     r.sink.kind = runtime::SinkKind::verify;

@@ -101,11 +101,6 @@ class Model {
         const std::size_t header = format_.prefix + format_.header;
         if (d_.size() < header || !conditions_hold(format_.required))
             return r;
-        for (const auto& c : format_.invalid)
-            if (is_one_of(c)) {
-                r.verdict = Verdict::invalid;
-                return r;
-            }
         std::uint64_t length = d_.size() - header;
         if (format_.length) {
             const std::uint64_t said = value(format_.length->field) * format_.length->times;
@@ -121,6 +116,11 @@ class Model {
             r.words.clear();
             return r;
         }
+        for (const auto& c : format_.invalid)
+            if (is_one_of(c)) {
+                r.verdict = Verdict::invalid;
+                return r;
+            }
         r.verdict = Verdict::good;
         r.packet = {count, static_cast<std::uint32_t>(header), static_cast<std::uint32_t>(length)};
         return r;

@@ -89,10 +89,10 @@ TEST(KnownFormats, ReadPst) {
     Random random;
     for (int i = 0; i < kTurns; i++) {
         Bytes d = random.bytes(96 + random.bits(8));
-        const std::uint64_t sequence = random.bits(40), second = random.bits(32), channel = random.bits(23);
+        const std::uint64_t sequence = random.bits(35), second = random.bits(32), channel = random.bits(17);
         const std::uint64_t channels = random.bits(16), valid = 1 + random.bits(15),
                             samples = random.bits(16);
-        const std::uint64_t beam = random.bits(16), scan = random.bits(48);
+        const std::uint64_t beam = random.bits(11), scan = random.bits(48);
         little(d, 0, 8, sequence);
         little(d, 16, 4, second);
         little(d, 48, 4, channel);
@@ -110,7 +110,7 @@ TEST(KnownFormats, ReadPst) {
                                     {0x4105, samples},
                                     {0x4101, beam},
                                     {0x1602, scan}}));
-        EXPECT_EQ(pst.packet.count, (sequence << 23) + channel);
+        EXPECT_EQ(pst.packet.count, (sequence << 28) + (channel << 11) + beam);
         EXPECT_EQ(pst.packet.payload_at, 96U);
         EXPECT_EQ(pst.packet.payload_length, d.size() - 96);
         little(d, 54, 2, 0);

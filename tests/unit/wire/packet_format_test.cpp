@@ -115,6 +115,7 @@ TEST(PacketFormat, RefusesWhatCannotBe) {
     EXPECT_NO_THROW(PacketFormat::parse("header 16; field a: u32 at 0; item 0x1600: a * 65536; count a"));
     refused("header 16; field a: u8 at 0; count a - 256", {"subtracts 256", "255 at most"});
     refused("header 16; field a: u8 at 0; require a = 256; count a", {"never be 256"});
+    refused("header 16; field a: u8 at 0 & 0xF0; require a = 15; count a", {"0xf0", "never be 15"});
     refused("header 16; field a: u8 at 0; require a = 1; invalid a = 2; count a", {"`require` refuses"});
     refused("header 16; field a: u8 at 0; payload a - 300; count a", {"never positive"});
     refused("header 16; field a: u64 at 0 & 0xFFFFFFFF; payload a * 0xFFFFFFFFFFFFFFFF; count a",

@@ -27,7 +27,7 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
         R"("packets":{"received":101,"placed":110,"duplicate":111,"late":112,"malformed":113,"oversize":114,)"
         R"("heap_too_big":115,"inconsistent":116,"out_of_order":117,"no_memory":118,"filtered":119,"held":120,)"
         R"("captured":121,"control":122,"stopped":123,"capture_full":124,"no_item":125,"bad_length":126,"bad_step":127,)"
-        R"("out_of_range":128,"rejected":129,"no_chunk":130,"future":131},)"
+        R"("out_of_range":128,"rejected":129,"no_chunk":130,"future":131,"invalid":132},)"
         R"("heaps":{"started":130,"complete":131,"evicted":132,"timed_out":133,"flushed":134,"live":140,)"
         R"("delivered":141,"unwritten":144,"dropped_full":142,"queued":143},)"
         R"("info":{"reordered":150,"missing_packets":163,"missing_bytes":164,"interleaved_evictions":151,"stop_items":152,"held_now":180,"hold_refused":181,"rotating_bytes":186,"streaming_now":187,"lent_now":184,"lend_full":185,"verified":153,"wrong":154,)"

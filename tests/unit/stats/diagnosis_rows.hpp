@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "stats/diagnosis.hpp"
+#include "tests/unit/stats/diagnosed_run.hpp"
+
+/// Lists the causes for tests: the counts that lead to each, the count it names, and the words of its
+/// sentence.
+namespace spead::stats::test {
+
+struct CauseRow {
+    const char* name;
+    void (*change)(Snapshot&);
+    Cause cause;
+    Stage stage;
+    const char* begins;              ///< of the sentence
+    std::vector<const char*> holds;  ///< in the sentence
+};
+
+inline const CauseRow kCauseRows[] = {
+    {"RingShort",
+     [](Snapshot& s) { s.ports[0].nic.missed = 77; },
+     Cause::receive_ring_short,
+     Stage::port,
+     "p0: 77 packets",
+     {"the lcore had time", "2048 packets", "--buffer-size"}},
+    {"RingShortThoughEveryBurstWasFull",
+     [](Snapshot& s) {
+         s.ports[0].nic.missed = 77;
+         s.ports[0].rx_full_bursts = s.ports[0].rx_bursts;
+         s.lcores[0].counters.busy_cycles = 100'000'000;  // 1 %
+     },
+     Cause::receive_ring_short,
+     Stage::port,
+     "p0: 77 packets",
+     {"the lcore had time", "2048 packets", "--buffer-size"}},
+    {"LcoreBusy",
+     [](Snapshot& s) {
+         s.ports[0].nic.missed = 77;
+         s.lcores[0].counters.busy_cycles = 9'500'000'000;
+     },
+     Cause::lcore_too_slow,
+     Stage::lcore,
+     "p0: 77 packets",
+     {"busy 95 %", "--lcores"}},
+    {"LcoreFullBursts",
+     [](Snapshot& s) {
+         s.ports[0].nic.missed = 77;
+         s.ports[0].rx_full_bursts = 400;
+         s.lcores[0].counters.busy_cycles = 5'000'000'000;
+     },
+     Cause::lcore_too_slow,
+     Stage::lcore,
+     "p0: 77 packets",
+     {"80 % of its bursts were full"}},
+    {"LcoreInterrupted",
+     [](Snapshot& s) {
+         s.ports[0].nic.missed = 77;
+         s.lcores[0].counters.longest_loop = 4'000'000;
+     },
+     Cause::lcore_interrupted,
+     Stage::lcore,
+     "p0: 77 packets",
+     {"4 ms", "isolcpus"}},
+    {"ProgramStopped",
+     [](Snapshot& s) {
+         s.ports[0].nic.missed = 77;
+         s.ports[0].rx_full_bursts = s.ports[0].rx_bursts;
+         s.lcores[0].counters.longest_loop = s.lcores[0].counters.interrupted_cycles = 9'000'000'000;
+         s.lcores[0].counters.busy_cycles = 10'000'000'000;
+     },
+     Cause::lcore_interrupted,
+     Stage::lcore,
+     "p0: 77 packets",
+     {"9.0 s", "SIGSTOP"}},
+    {"LcoreSilent",
+     [](Snapshot& s) {
+         s.lcores[0].silent_s = 77.5;
+         s.lcores[0].silences = 1;
+         s.lcores[0].activity = "it is stopped, by a debugger or SIGSTOP";
+     },
+     Cause::lcore_silent,
+     Stage::lcore,
+     "lcore 0 on CPU 0: 77 seconds",
+     {"without an answer: it is stopped", "do not change until it answers"}},
+    {"LcoreWasSilent",
+     [](Snapshot& s) { s.lcores[0].silences = 77; },
+     Cause::lcore_silent,
+     Stage::lcore,
+     "lcore 0 on CPU 0: 77 times",
+     {"for a second or longer", "isolcpus"}},
+    {"NoBuffers",
+     [](Snapshot& s) {
+         s.ports[0].nic.no_mbuf = 77;
+         s.ports[0].buffers = {4096, 12};
+     },
+     Cause::no_buffers,
+     Stage::port,
+     "p0: 77 times",
+     {"down to 12 of 4096", "--buffer-size"}},
+    {"NicErrors",
+     [](Snapshot& s) { s.ports[0].nic.errors = 77; },
+     Cause::nic_errors,
+     Stage::port,
+     "p0: 77 errors",
+     {"in receiving", "ethtool -S"}},
+    {"NicSendErrors",
+     [](Snapshot& s) { s.ports[0].nic.errors = s.ports[0].nic.send_errors = 77; },
+     Cause::nic_errors,
+     Stage::transmit,
+     "p0: 77 errors",
+     {"in sending", "MTU"}},
+    {"NoBuffersWhileAFilterHoldsThem",
+     [](Snapshot& s) {
+         s.ports[0].nic.no_mbuf = 77;
+         s.streams[0].held_now = 500;
+     },
+     Cause::no_buffers,
+     Stage::port,
+     "p0: 77 times",
+     {"filters hold 500", "held_buffers"}},
+    {"ConsumerSlow",
+     [](Snapshot& s) {
+         s.streams[0].heaps_dropped_full = 77;
+         s.streams[0].queue_most = 256;
+     },
+     Cause::consumer_too_slow,
+     Stage::consumer,
+     "s0: 77 heaps",
+     {"256 of 256", "--ring-heaps"}},
+    {"ConsumerHoldsMemory",
+     [](Snapshot& s) {
+         s.streams[0].heaps_dropped_full = 77;
+         s.streams[0].queue_most = 12;
+     },
+     Cause::consumer_holds_pool,
+     Stage::memory,
+     "s0: 77 heaps",
+     {"12 of 256", "raise --memory"}},
+    {"SinkFailed",
+     [](Snapshot& s) { s.streams[0].heaps_unwritten = 77; },
+     Cause::sink_failed,
+     Stage::consumer,
+     "s0: 77 heaps were not written",
+     {"make room", "stream start"}},
+    {"SinkFull",
+     [](Snapshot& s) {
+         s.streams[0].heaps_unwritten = 77;
+         s.streams[0].sink_loss = "its readers have left no room";
+     },
+     Cause::sink_full,
+     Stage::consumer,
+     "s0: 77 heaps were not written: its readers",
+     {"dada_db -n"}},
+    {"PoolSmall",
+     [](Snapshot& s) { set(s, PacketOutcome::no_memory); },
+     Cause::pool_too_small,
+     Stage::memory,
+     "s0: 77 packets",
+     {"--memory"}},
+    {"Ghosts",
+     [](Snapshot& s) {
+         s.streams[0].heaps_started = 1000;
+         s.streams[0].heaps_ghosts = s.streams[0].heaps_ended[1] = 77;
+         s.streams[0].ghosts_source = 0x0A000009;
+         s.streams[0].ghosts_of_source = 70;
+     },
+     Cause::ghosts,
+     Stage::window,
+     "s0: 77 heaps were ghosts",
+     {"most of them from 10.0.0.9", "GROUP:PORT@SOURCE"}},
+    {"HeapLimits",
+     [](Snapshot& s) {
+         set(s, PacketOutcome::no_memory);
+         s.streams[0].packets_at_limit = 77;
+     },
+     Cause::heap_limits,
+     Stage::window,
+     "s0: 77 packets",
+     {"8192 different item pointers", "more memory does not help"}},
+    {"ConsumerHoldsPool",
+     [](Snapshot& s) {
+         set(s, PacketOutcome::no_memory);
+         s.streams[0].queue_most = 200;
+     },
+     Cause::consumer_holds_pool,
+     Stage::memory,
+     "s0: 77 packets",
+     {"up to 200 heaps waited", "do less per heap"}},
+    {"MaxLive",
+     [](Snapshot& s) { s.streams[0].heaps_interleaved_evictions = s.streams[0].heaps_ended[1] = 77; },
+     Cause::max_live_too_small,
+     Stage::window,
+     "s0: 77 heaps",
+     {"interleave", "--max-heaps", "--substreams"}},
+    {"Late",
+     [](Snapshot& s) { set(s, PacketOutcome::late); },
+     Cause::late,
+     Stage::window,
+     "s0: 77 packets",
+     {"--max-heaps"}},
+    {"Network",
+     [](Snapshot& s) { s.streams[0].heaps_ended[2] = 77; },
+     Cause::network_loss,
+     Stage::network,
+     "s0: 77 heaps",
+     {"nothing was lost here", "--burst-size"}},
+    {"NetworkBeyondTheFirstHeaps",
+     [](Snapshot& s) {
+         s.streams[0].heaps_ended[1] = 77;
+         s.streams[0].by_endpoint = {{"239.1.2.3:7148", 500, 0}, {"239.1.2.4:7148", 500, 0}};
+     },
+     Cause::network_loss,
+     Stage::network,
+     "s0: 77 heaps",
+     {"of the first 2", "--burst-size"}},
+    {"NetworkWhereNothingIsNew",
+     [](Snapshot& s) {
+         s.streams[0].heaps_ended[1] = 77;
+         s.streams[0].by_endpoint = {{"239.1.2.3:7148", 1000, 0, true}, {"239.1.2.4:7148", 0, 0}};
+     },
+     Cause::network_loss,
+     Stage::network,
+     "s0: 77 heaps",
+     {"did not arrive; look"}},
+    {"NoItemForAChunk",
+     [](Snapshot& s) {
+         with_chunks(s);
+         set(s, PacketOutcome::no_item);
+     },
+     Cause::misplaced,
+     Stage::packet,
+     "s0: 77 packets lack an item",
+     {"item ids of `placement`"}},
+    {"ChunksOutOfRange",
+     [](Snapshot& s) {
+         with_chunks(s);
+         set(s, PacketOutcome::out_of_range);
+     },
+     Cause::misplaced,
+     Stage::packet,
+     "s0: 77 packets have a value beyond an axis",
+     {"counts of the axes"}},
+    {"SlowPlaceCallback",
+     [](Snapshot& s) {
+         with_chunks(s);
+         s.streams[0].events[static_cast<std::size_t>(StreamEvent::callback_slow)] = 77;
+         s.streams[0].chunks.callback_heaps = 10;
+         s.streams[0].chunks.callback_cycles = 9000;
+     },
+     Cause::callback_slow,
+     Stage::lcore,
+     "s0: 77 times its place callback took over a quarter",
+     {"900 cycles for a heap", "more lcores"}},
+    {"LateForTheirChunk",
+     [](Snapshot& s) {
+         with_chunks(s);
+         set(s, PacketOutcome::late);
+     },
+     Cause::late,
+     Stage::window,
+     "s0: 77 packets came after their chunk",
+     {"--chunk-window"}},
+    {"TooFarAhead",
+     [](Snapshot& s) {
+         with_chunks(s);
+         set(s, PacketOutcome::future);
+     },
+     Cause::future,
+     Stage::window,
+     "s0: 77 packets were too far ahead",
+     {"wrong clock"}},
+    {"NothingOfAPlace",
+     [](Snapshot& s) {
+         with_chunks(s);
+         s.streams[0].axes = {{"pol", 1, 2, 1, 100, 100, 5, {{0, 0}, {385, 77}}}};
+     },
+     Cause::place_silent,
+     Stage::network,
+     "s0: 77 chunks",
+     {"had nothing of pol 1", "look at the sender"}},
+    {"NoChunkBecauseTheConsumerIsSlow",
+     [](Snapshot& s) {
+         with_chunks(s);
+         set(s, PacketOutcome::no_chunk);
+         s.streams[0].chunks.short_of = 3;
+         s.streams[0].chunks.consumed_ns = 13'000;
+     },
+     Cause::no_chunk,
+     Stage::consumer,
+     "s0: 77 packets came when free chunks had run out",
+     {"the consumer takes 1.3 times as long as a chunk lasts", "do less per chunk"}},
+    {"NoChunkAlthoughTheConsumerIsFast",
+     [](Snapshot& s) {
+         with_chunks(s);
+         set(s, PacketOutcome::no_chunk);
+         s.streams[0].chunks.short_of = 3;
+     },
+     Cause::no_chunk,
+     Stage::consumer,
+     "s0: 77 packets came when free chunks had run out; raise --chunks",
+     {}},
+    {"NoChunkWhileAnotherLcoreOpensIt",
+     [](Snapshot& s) {
+         with_chunks(s);
+         set(s, PacketOutcome::no_chunk);
+     },
+     Cause::no_chunk,
+     Stage::window,
+     "s0: 77 packets came while another lcore",
+     {"CPU of its own"}},
+    {"CutByJoin",
+     [](Snapshot& s) {
+         s.streams[0].heaps_ended[1] = 77;
+         for (int i = 0; i < 77; i++)
+             s.streams[0].by_endpoint.push_back({fmt::format("239.1.2.{}:7148", i), 10, 0});
+     },
+     Cause::cut_by_join,
+     Stage::network,
+     "s0: 77 heaps",
+     {"before their group was joined"}},
+    {"DuplicatesOfOne",
+     [](Snapshot& s) { set(s, PacketOutcome::duplicate); },
+     Cause::duplicates,
+     Stage::network,
+     "s0: 77 packets",
+     {"second path", "loop"}},
+    {"DuplicatesOfTwo",
+     [](Snapshot& s) {
+         set(s, PacketOutcome::duplicate);
+         s.ports[0].talkers.push_back({"10.0.0.2", "s0", 500, 1});
+         s.ports[0].talkers.push_back({"10.0.0.3", "s1", 500, 1});
+     },
+     Cause::duplicates,
+     Stage::network,
+     "s0: 77 packets",
+     {"2 sources", "10.0.0.1, 10.0.0.2", "@SOURCE"}},
+    {"Unmatched",
+     [](Snapshot& s) {
+         set(s, PortOutcome::unmatched);
+         s.streams[0].received = s.streams[0].packets[0] = 0;
+         s.ports[0].talkers = {{"10.0.0.9", "", 77, 0}};
+     },
+     Cause::unmatched,
+     Stage::classify,
+     "p0: 77 packets",
+     {"from 10.0.0.9", "s0 received nothing", "endpoints"}},
+    {"NothingCame",
+     [](Snapshot& s) { nothing_came(s); },
+     Cause::nothing_came,
+     Stage::network,
+     "s0: 77 seconds without a packet",
+     {"port p0 had none at all", "IGMP"}},
+    {"NothingCameToThisOne",
+     [](Snapshot& s) {
+         nothing_came(s);
+         s.ports[0].rx_packets = s.ports[0].rx[0] = 5;
+     },
+     Cause::nothing_came,
+     Stage::network,
+     "s0: 77 seconds without a packet",
+     {"while other streams of port p0 had some"}},
+    {"NothingCameWithoutALink",
+     [](Snapshot& s) {
+         nothing_came(s);
+         s.ports[0].link_down = true;
+     },
+     Cause::nothing_came,
+     Stage::network,
+     "s0: 77 seconds without a packet",
+     {"port p0 has no link", "cable"}},
+    {"NothingCameButWhatTheRulesPassed",
+     [](Snapshot& s) {
+         nothing_came(s);
+         s.ports[0].passed = {{"239.1.2.4:7148", "10.0.0.9", 1234}, {"224.0.0.251:5353", "10.0.0.8", 3}};
+     },
+     Cause::nothing_came,
+     Stage::network,
+     "s0: 77 seconds without a packet",
+     {"left UDP packets to the kernel", "(1234) for 239.1.2.4:7148 from 10.0.0.9", "compare the endpoints"}},
+    {"NobodyHasTheAddress",
+     [](Snapshot& s) {
+         nothing_came(s);
+         s.streams[0].unowned = {"10.0.0.5"};
+     },
+     Cause::nothing_came,
+     Stage::network,
+     "s0: 77 seconds without a packet",
+     {"no network interface here has the address 10.0.0.5", "ip addr add"}},
+    {"NotSpead",
+     [](Snapshot& s) { set(s, PacketOutcome::malformed); },
+     Cause::not_spead,
+     Stage::packet,
+     "s0: 77 packets",
+     {"SPEAD"}},
+    {"NotInFormat",
+     [](Snapshot& s) {
+         s.streams[0].has_format = true;
+         set(s, PacketOutcome::malformed);
+     },
+     Cause::not_in_format,
+     Stage::packet,
+     "s0: 77 packets",
+     {"`format`", "captured packet"}},
+    {"MarkedInvalid",
+     [](Snapshot& s) { set(s, PacketOutcome::invalid); },
+     Cause::marked_invalid,
+     Stage::packet,
+     "s0: 77 packets",
+     {"marked as invalid", "info --formats"}},
+    {"Oversize",
+     [](Snapshot& s) { set(s, PacketOutcome::oversize); },
+     Cause::packets_too_large,
+     Stage::packet,
+     "s0: 77 packets",
+     {"--max-packet-size", "raise it"}},
+    {"HeapTooBig",
+     [](Snapshot& s) { set(s, PacketOutcome::heap_too_big); },
+     Cause::heaps_too_large,
+     Stage::packet,
+     "s0: 77 packets",
+     {"--max-heap-bytes", "raise it"}},
+    {"Inconsistent",
+     [](Snapshot& s) { set(s, PacketOutcome::inconsistent); },
+     Cause::contradictions,
+     Stage::packet,
+     "s0: 77 packets",
+     {"heap counts of its own"}},
+    {"OutOfOrder",
+     [](Snapshot& s) { set(s, PacketOutcome::out_of_order); },
+     Cause::out_of_order,
+     Stage::packet,
+     "s0: 77 packets",
+     {"--in-order"}},
+    {"Gso",
+     [](Snapshot& s) { s.ports[0].rx_oversized_frames = 77; },
+     Cause::gso_frames,
+     Stage::network,
+     "p0: 77 frames",
+     {"ethtool -K", "tx-udp-segmentation off"}},
+    {"Fragments",
+     [](Snapshot& s) { set(s, PortOutcome::fragment); },
+     Cause::fragments,
+     Stage::network,
+     "p0: 77 packets",
+     {"MTU"}},
+    {"Checksums",
+     [](Snapshot& s) { set(s, PortOutcome::bad_checksum); },
+     Cause::bad_checksums,
+     Stage::network,
+     "p0: 77 packets",
+     {"cables"}},
+    {"SendTimeout",
+     [](Snapshot& s) { s.sends[0].counters.timed_out = 77; },
+     Cause::send_timeout,
+     Stage::transmit,
+     "d0: 77 heaps",
+     {"within the time-out"}},
+    {"PortTakesNothing",
+     [](Snapshot& s) {
+         s.ticks_per_second = 1000;
+         s.sends[0].port = "p7";
+         s.sends[0].suspects = "look at the cat";
+         s.sends[0].counters.outages = 77;
+         s.sends[0].counters.outage_ticks = 123'400;
+     },
+     Cause::port_takes_nothing,
+     Stage::transmit,
+     "d0: 77 times",
+     {"port p7 took nothing", "123.4 s in all", "look at the cat"}},
+    {"Impaired",
+     [](Snapshot& s) {
+         s.sends[0].counters.impaired_lost = 70;
+         s.sends[0].counters.impaired_corrupted = 7;
+         s.sends[0].counters.impaired_sent = 1000;
+     },
+     Cause::impaired,
+     Stage::transmit,
+     "d0: 77 packets",
+     {"on purpose", "70 lost, 0 duplicated, 7 corrupted", "without --impair"}},
+};
+
+}  // namespace spead::stats::test

@@ -169,7 +169,7 @@ constexpr std::array kReceiveKeys{
         .example = "\"vdif\"",
         .option = "--format",
         .word = "TEXT",
-        .help = "Declares the packets of a stream that is not SPEAD, or names a known format",
+        .help = "Declares packets that are not SPEAD, or names a known format",
         .check = check_format,
     },
     Key{
@@ -312,7 +312,7 @@ constexpr std::array kSinkKeys{
         .required = true,
         .example = "\"verify\"",
         .option = "--sink",
-        .help = "Counts heaps (null), checks them, or writes them to a directory or ring",
+        .help = "Counts heaps, checks them, or writes them to files or a ring",
     },
     Key{
         .name = "directory",
@@ -344,7 +344,7 @@ constexpr std::array kSinkKeys{
         .range = {0, std::int64_t{1} << 50},
         .change = Change::anew,
         .terse = true,
-        .help = "Begins a raw or hdf5 sink's next file at this size; 0 = never",
+        .help = "Begins the next raw or hdf5 file at this size; 0 = never",
     },
     Key{
         .name = "dtype",
@@ -380,7 +380,7 @@ constexpr std::array kSinkKeys{
         .example = "\"dada\"",
         .option = "--sink",
         .word = "dada:KEY",
-        .help = "Names the PSRDADA ring that a dada sink writes to, by its hexadecimal key",
+        .help = "Names the PSRDADA ring of a dada sink, by its hexadecimal key",
         .check = check_ring,
     },
     Key{

@@ -10,9 +10,9 @@
 #include "app/api/configuration.hpp"
 #include "app/prompt/context.hpp"
 #include "base/error.hpp"
+#include "base/foreign_json.hpp"
 #include "base/log.hpp"
 #include "config/config.hpp"
-#include "observe/foreign_json.hpp"
 
 namespace spead::app {
 
@@ -60,7 +60,7 @@ const ChangePath* ApiChanges::find(std::string_view path) const {
 
 HttpAnswer ApiChanges::carry_out(Process& process, const ChangePath& change,
                                  const HttpRequest& request) const {
-    const Json body = request.body.empty() ? Json::object() : observe::parse_foreign<Json>(request.body);
+    const Json body = request.body.empty() ? Json::object() : parse_foreign<Json>(request.body);
     if (!body.is_object())
         return error_answer(400, "the body is no JSON object; write {\"stream\": \"s0\"}");
     const std::vector<std::string> words = words_of(change, body);

@@ -12,9 +12,9 @@
 #include "app/bench/engine_beside.hpp"
 #include "app/bench/second_process.hpp"
 #include "base/error.hpp"
+#include "base/foreign_json.hpp"
 #include "base/log.hpp"
 #include "config/limits.hpp"
-#include "observe/foreign_json.hpp"
 #include "port/machine.hpp"
 #include "process/kept_privileges.hpp"
 #include "process/stop_signals.hpp"
@@ -286,11 +286,11 @@ namespace {
 void answer(JsonChannel& channel, Parts& parts, int stop_fd) {
     for (;;) {
         const json question = channel.receive(stop_fd);
-        const std::string what = observe::text_in(question, "do");
+        const std::string what = text_in(question, "do");
         if (what == "close")
             return;
         if (what == "begin" && parts.counting != nullptr) {
-            parts.counting->begin(observe::number_in(question, "first"));
+            parts.counting->begin(number_in(question, "first"));
             channel.send({{"ok", true}});
         } else if (what == "count" && parts.counting != nullptr) {
             channel.send({{"complete", parts.counting->complete()}, {"broken", parts.counting->broken()}});
@@ -331,8 +331,8 @@ bool serve(JsonChannel& channel, const PairOptions& own, const runtime::EalOptio
         } catch (const ChannelClosed&) {
             return false;
         }
-        const std::size_t i = observe::number_in(question, "case", prepared.runs.size());
-        if (observe::text_in(question, "do") != "open" || i >= prepared.runs.size())
+        const std::size_t i = number_in(question, "case", prepared.runs.size());
+        if (text_in(question, "do") != "open" || i >= prepared.runs.size())
             throw_error("bench", "the other end asks for {}", question.dump());
         door::PlanRun& run = prepared.runs[i];
         CaseEngine e(options, nullptr, run);

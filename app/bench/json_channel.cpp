@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "base/foreign_json.hpp"
 #include "base/units.hpp"
-#include "observe/foreign_json.hpp"
 
 namespace spead::app {
 
@@ -235,7 +235,7 @@ nlohmann::json JsonChannel::receive(int stop_fd, int patience_ms) {
     }
     const std::string line = buffer_.substr(0, end);
     buffer_.erase(0, end + 1);
-    nlohmann::json message = observe::parse_foreign(line);
+    nlohmann::json message = parse_foreign(line);
     if (!message.is_object())
         throw_error("bench", "the other end does not speak the protocol of bench");
     return message;

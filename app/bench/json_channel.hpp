@@ -22,7 +22,7 @@ class ChannelClosed : public Error {
 
 /// Connects two processes of a benchmark: one JSON document per line, over a stream socket. For one thread at
 /// a time. Input is not trusted: a line is at most 1 MiB and arrives within a minute. A line that is no
-/// object or too deep (observe/foreign_json.hpp) is an error.
+/// object or too deep (base/foreign_json.hpp) is an error.
 class JsonChannel {
   public:
     /// Takes the connected socket.

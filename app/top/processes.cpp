@@ -10,10 +10,10 @@
 
 #include "app/top/telemetry_client.hpp"
 #include "base/error.hpp"
+#include "base/foreign_json.hpp"
 #include "base/printable.hpp"
 #include "base/suggest.hpp"
 #include "base/user_name.hpp"
-#include "observe/foreign_json.hpp"
 #include "runtime/runtime_dir.hpp"
 
 namespace spead::app {
@@ -43,7 +43,7 @@ std::vector<RunningProcess> ask(const std::string& socket, milliseconds patience
             return {};
         const nlohmann::ordered_json info = client.ask("/spead/info");
         // Other users choose the names of their processes, which are shown on terminals.
-        if (const std::string name = observe::text_in(info, "name"); !name.empty() && name == printable(name))
+        if (const std::string name = text_in(info, "name"); !name.empty() && name == printable(name))
             return {{name, client.pid(), socket, user}};
     } catch (const std::exception&) {
         // It has ended, or is another user's.

@@ -13,8 +13,8 @@
 #include <fmt/core.h>
 
 #include "base/error.hpp"
+#include "base/foreign_json.hpp"
 #include "base/units.hpp"
-#include "observe/foreign_json.hpp"
 #include "observe/json.hpp"
 
 namespace spead::app {
@@ -79,15 +79,14 @@ TelemetryClient::TelemetryClient(const std::string& path, std::chrono::milliseco
             user_ = peer.uid;
         }
         longest_ = kLongestGreeting;
-        const Json greeting = observe::parse_foreign<Json>(receive());
+        const Json greeting = parse_foreign<Json>(receive());
         greeted_ = true;
-        longest_ = observe::number_in(greeting, "max_output_len");
+        longest_ = number_in(greeting, "max_output_len");
         if (longest_ == 0 || longest_ > kLongest)
             throw_error(path, "this socket is not one of DPDK's telemetry");
         // The kernel does not know processes of other containers by number.
         if (pid_ == 0)
-            pid_ = static_cast<std::int64_t>(
-                std::min<std::uint64_t>(observe::number_in(greeting, "pid"), INT32_MAX));
+            pid_ = static_cast<std::int64_t>(std::min<std::uint64_t>(number_in(greeting, "pid"), INT32_MAX));
     } catch (...) {
         close(fd_);
         throw;
@@ -117,7 +116,7 @@ std::string TelemetryClient::receive() {
 Json TelemetryClient::ask(const std::string& command) {
     if (::send(fd_, command.data(), command.size(), MSG_NOSIGNAL) < 0)
         throw_error(path_, "the process has ended");
-    const Json answer = observe::parse_foreign<Json>(receive());
+    const Json answer = parse_foreign<Json>(receive());
     const std::string name = command.substr(0, command.find(','));
     if (!answer.is_object() || answer.size() != 1 || !answer.contains(name))
         throw_error(path_, "its answer to {} cannot be read", command);
@@ -131,7 +130,7 @@ TelemetryClient::Report TelemetryClient::report() {
         const Json head = ask("/spead/report");
         if (!head.is_object() || !head.contains("sequence"))
             return {};
-        const std::uint64_t size = observe::number_in(head, "size");
+        const std::uint64_t size = number_in(head, "size");
         if (size > kLongestReport)
             throw_error(path_, "it has a report of {}, which cannot be", human_size(size));
         std::string text;
@@ -139,17 +138,17 @@ TelemetryClient::Report TelemetryClient::report() {
             if (std::chrono::steady_clock::now() > latest)
                 throw_error(path_, "it does not send its report");
             const Json piece =
-                ask(fmt::format("/spead/report,{},{}", observe::number_in(head, "sequence"), text.size()));
+                ask(fmt::format("/spead/report,{},{}", number_in(head, "sequence"), text.size()));
             if (!piece.is_string() || piece.get_ref<const std::string&>().empty())
                 break;
             text += piece.get_ref<const std::string&>();
         }
         if (text.size() != size)
             continue;
-        const Json report = observe::parse_foreign<Json>(text);
+        const Json report = parse_foreign<Json>(text);
         if (!report.is_object())
             throw_error(path_, "its report cannot be read");
-        return {plain(report), static_cast<double>(observe::number_in(head, "age_ms")) / 1000};
+        return {plain(report), static_cast<double>(number_in(head, "age_ms")) / 1000};
     }
     throw_error(path_, "its reports are replaced faster than they can be fetched");
 }

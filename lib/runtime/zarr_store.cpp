@@ -20,6 +20,7 @@
 
 #include "base/error.hpp"
 #include "base/file_use.hpp"
+#include "base/foreign_json.hpp"
 #include "chunk/term_text.hpp"
 
 namespace spead::runtime {
@@ -259,17 +260,19 @@ std::string ZarrStore::attributes(std::int64_t first) const {
 /// Takes the first chunk from the attributes that are there. Throws Error if the time is another one.
 void ZarrStore::read_attributes(const std::string& text) {
     const std::string path = arrays_[0].directory.path() + '/' + kAttributes;
-    const ordered_json theirs = ordered_json::parse(text, nullptr, false);
-    const auto first = theirs.is_object() ? theirs.find("first_chunk") : theirs.end();
-    if (!theirs.is_object() || first == theirs.end() || !first->is_number_integer() || *first < 0)
+    const auto theirs = parse_foreign<ordered_json>(text);
+    const std::uint64_t first = number_in(theirs, "first_chunk", UINT64_MAX);
+    if (first > INT64_MAX)
         throw_error(path, "another array is in the way: it has no `first_chunk`; name another directory");
     const chunk::Axis& time = content_.placement.axes[content_.placement.time_axis()];
-    const ordered_json theirs_time = theirs.value("time", ordered_json::object());
+    ordered_json theirs_time = theirs.value("time", ordered_json());
+    if (theirs_time.is_object())
+        theirs_time = theirs_time.value("term", ordered_json());
     const std::string term = chunk::term_text(time.term);
-    if (!theirs_time.is_object() || theirs_time.value("term", ordered_json()) != term)
+    if (theirs_time != term)
         throw_error(path, "another array is in the way: its time is {}, and not `{}`; name another directory",
-                    theirs_time.dump().substr(0, 200), term);
-    first_ = first->get<std::int64_t>();
+                    excerpt_of(theirs_time), term);
+    first_ = static_cast<std::int64_t>(first);
 }
 
 std::string ZarrStore::part_name() const {

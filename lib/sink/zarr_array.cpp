@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include "base/foreign_json.hpp"
+
 namespace spead::sink {
 
 namespace {
@@ -74,9 +76,9 @@ std::string ZarrArray::key(std::uint64_t index) const {
 }
 
 ZarrArray::Found ZarrArray::read(std::string_view text) const {
-    const ordered_json theirs = ordered_json::parse(text, nullptr, false);
+    const auto theirs = parse_foreign<ordered_json>(text);
     if (!theirs.is_object())
-        return {0, "it is not JSON"};
+        return {0, "it is not JSON of an array"};
     ordered_json ours = ordered_json::parse(metadata(0));
     for (const auto& [key, value] : ours.items()) {
         const auto found = theirs.find(key);
@@ -84,8 +86,7 @@ ZarrArray::Found ZarrArray::read(std::string_view text) const {
             continue;
         if (found == theirs.end() || *found != value)
             return {0, fmt::format("its `{}` is {}, and not {}", key,
-                                   found == theirs.end() ? "missing" : found->dump().substr(0, 100),
-                                   value.dump())};
+                                   found == theirs.end() ? "missing" : excerpt_of(*found), value.dump())};
     }
     const auto shape = theirs.find("shape");
     const bool lengths = shape != theirs.end() && shape->is_array() && shape->size() == axes.size() &&
@@ -98,7 +99,7 @@ ZarrArray::Found ZarrArray::read(std::string_view text) const {
     const auto length = (*shape)[time].get<std::uint64_t>();
     if (*shape != expected || length % axes[time].chunk != 0)
         return {0, fmt::format("its `shape` is {}, and not {} with any number of whole chunks along `{}`",
-                               shape->dump().substr(0, 100), expected.dump(), axes[time].name)};
+                               excerpt_of(*shape), expected.dump(), axes[time].name)};
     return {length / axes[time].chunk};
 }
 

@@ -7,9 +7,9 @@
 
 #include "app/api/change_words.hpp"
 #include "base/error.hpp"
+#include "base/foreign_json.hpp"
 #include "observe/api_access.hpp"
 #include "observe/api_answers.hpp"
-#include "observe/foreign_json.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/unit/observe/snapshots.hpp"
 
@@ -101,7 +101,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         require(false, "nobody changes anything without a token");
     if (auto route = answers.route(request))
         check_route(*route);
-    const Json body = observe::parse_foreign<Json>(rest);
+    const Json body = parse_foreign<Json>(rest);
     if (body.is_object())
         for (const app::ChangePath& change : changes)
             check_change(change, body);

@@ -149,6 +149,11 @@ TEST(ZarrStore, RefusesOtherArraysAtTheStart) {
     EXPECT_THAT(refusal_of(directory, content_of()), HasSubstr("no `first_chunk`"));
     std::ofstream(directory.file("out/s0/data/.zattrs")) << "{\"first_chunk\": 3, \"time\": 7}";
     EXPECT_THAT(refusal_of(directory, content_of()), HasSubstr("its time is 7"));
+    std::ofstream(directory.file("out/s0/data/.zattrs"))
+        << "{\"first_chunk\": 3, \"time\": " << std::string(450'000, '[') << std::string(450'000, ']') << '}';
+    EXPECT_THAT(refusal_of(directory, content_of()), HasSubstr("no `first_chunk`"));
+    std::ofstream(directory.file("out/s0/data/.zattrs")) << "{\"first_chunk\": 9223372036854775808}";
+    EXPECT_THAT(refusal_of(directory, content_of()), HasSubstr("no `first_chunk`"));
     std::ofstream(directory.file("out/s0/.zarray")) << "{}";
     EXPECT_THAT(refusal_of(directory, content_of()), HasSubstr("this directory is a Zarr array"));
 }

@@ -75,6 +75,11 @@ TEST(ZarrArray, KnowsItsOwnMetadataAndTellsOthersApart) {
     EXPECT_THAT(changed("shape", "x"), HasSubstr("does not fit"));
     EXPECT_THAT(array.read("{").other, HasSubstr("not JSON"));
     EXPECT_THAT(array.read("[]").other, HasSubstr("not JSON"));
+    const auto deep = [](std::size_t depth) {
+        return "{\"zarr_format\":" + std::string(depth, '[') + std::string(depth, ']') + '}';
+    };
+    EXPECT_THAT(array.read(deep(450'000)).other, HasSubstr("not JSON"));
+    EXPECT_THAT(array.read(deep(9)).other, HasSubstr("its `zarr_format` is a nested list, and not 2"));
     json old = json::parse(array.metadata(7));
     old.erase("dimension_separator");
     EXPECT_EQ(array.read(old.dump()).other, "") << "the dot is the default";

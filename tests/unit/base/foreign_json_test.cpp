@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "observe/foreign_json.hpp"
+#include "base/foreign_json.hpp"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-namespace spead::observe {
+namespace spead {
 namespace {
 
 std::string nested(std::size_t depth, char open = '[', char shut = ']') {
@@ -37,6 +37,14 @@ TEST(ForeignJson, HasABoundedDepth) {
     EXPECT_FALSE(parse_foreign(wide + "\"" + std::string(1000, '[') + "\"]").is_discarded());
 }
 
+TEST(ForeignJson, ExcerptsAreShort) {
+    EXPECT_EQ(excerpt_of(parse_foreign(R"("\u00e9")")), R"("\u00e9")");
+    EXPECT_EQ(excerpt_of(parse_foreign("[1,null]")), "[1,null]");
+    EXPECT_EQ(excerpt_of(parse_foreign("[1,[]]")), "a nested list");
+    EXPECT_EQ(excerpt_of(parse_foreign("{}")), "an object");
+    EXPECT_EQ(excerpt_of(parse_foreign('"' + std::string(200, 'x') + '"')).size(), 100U);
+}
+
 TEST(ForeignJson, ValuesOfAnotherKindAreAsIfAbsent) {
     const auto json = parse_foreign(R"({"n":7,"negative":-1,"real":1.5,"text":"t","list":[1]})");
     EXPECT_EQ(number_in(json, "n"), 7U);
@@ -50,4 +58,4 @@ TEST(ForeignJson, ValuesOfAnotherKindAreAsIfAbsent) {
 }
 
 }  // namespace
-}  // namespace spead::observe
+}  // namespace spead

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -8,8 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
-/// Reads JSON of another process, which may be anything. The receiver limits its size.
-namespace spead::observe {
+/// Reads JSON of another process, which may be anything. The caller limits its size.
+namespace spead {
 
 /// Limits the depth of a document, since copies, comparisons and texts of it recurse. This program writes
 /// fewer than ten levels.
@@ -45,6 +46,17 @@ Json parse_foreign(std::string_view text) {
     return Json::parse(text, nullptr, false);
 }
 
+/// Returns at most 100 characters of a value, in ASCII, for an error's text.
+template <typename Json>
+std::string excerpt_of(const Json& value) {
+    if (value.is_object())
+        return "an object";
+    const auto is_plain = [](const Json& element) { return element.is_primitive(); };
+    if (value.is_array() && !std::all_of(value.begin(), value.end(), is_plain))
+        return "a nested list";
+    return value.dump(-1, ' ', true).substr(0, 100);
+}
+
 /// Returns the number with this name, or `otherwise` when it is absent, negative or something else.
 template <typename Json>
 std::uint64_t number_in(const Json& object, const char* name, std::uint64_t otherwise = 0) {
@@ -60,4 +72,4 @@ std::string text_in(const Json& object, const char* name) {
     return found != object.end() && found->is_string() ? found->template get<std::string>() : std::string();
 }
 
-}  // namespace spead::observe
+}  // namespace spead

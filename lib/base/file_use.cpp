@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
 #include <mutex>
@@ -24,21 +23,18 @@ namespace fs = std::filesystem;
 constexpr off_t kFirstAppender = off_t{1} << 61;
 constexpr off_t kAppenders = off_t{1} << 20;
 
-/// Says whether the lock was taken, another process has a conflicting one, or the file system has no locks.
-enum class Locked : std::uint8_t { yes, taken, unknown };
-
-Locked set_lock(int descriptor, off_t start, off_t length) {
+/// Locks bytes, unless another process has locked some of them or the file system has no locks.
+void set_lock(int descriptor, off_t start, off_t length) {
     struct flock lock {};
     lock.l_type = F_WRLCK;
     lock.l_whence = SEEK_SET;
     lock.l_start = start;
     lock.l_len = length;
-    if (fcntl(descriptor, F_OFD_SETLK, &lock) == 0)
-        return Locked::yes;
-    return errno == EAGAIN || errno == EACCES ? Locked::taken : Locked::unknown;
+    fcntl(descriptor, F_OFD_SETLK, &lock);
 }
 
-/// Returns whether a process that may write the file has locked some of these bytes; 0: all from there on.
+/// Returns whether another open file that may be written has locked some of these bytes; 0: all from there
+/// on.
 bool is_locked_by_writer(int descriptor, off_t start, off_t length) {
     struct flock lock {};
     // A lock for reading is hindered by those for writing only.
@@ -69,15 +65,16 @@ off_t next_appender() {
 /// Returns whether there is no other appender. Throws Error when another process conflicts.
 bool keep_others_out(int descriptor, const std::string& path, FileUse::Way way, const std::string& where) {
     const bool append = way == FileUse::Way::append;
-    const bool alone = !is_locked_by_writer(descriptor, kFirstAppender, 0);
-    const bool written = is_locked_by_writer(descriptor, 0, kFirstAppender);
-    const bool hindered = written || (append ? set_lock(descriptor, next_appender(), 1)
-                                             : set_lock(descriptor, 0, 0)) == Locked::taken;
-    // A lock of one who may only read is in the way as well, and does not count.
-    if (hindered && is_locked_by_writer(descriptor, 0, append ? kFirstAppender : 0))
+    // The own lock comes first: of two that begin together, one at least finds the other.
+    if (append)
+        set_lock(descriptor, next_appender(), 1);
+    else
+        set_lock(descriptor, 0, 0);
+    // A lock of one who may only read keeps the own lock from the file as well, and does not count.
+    if (is_locked_by_writer(descriptor, 0, append ? kFirstAppender : 0))
         throw_error(where, "another process is writing {}; give another file, or end that process first",
                     path);
-    return alone;
+    return !is_locked_by_writer(descriptor, kFirstAppender, 0);
 }
 
 }  // namespace

@@ -65,7 +65,8 @@ class FileUse {
     FileUse& operator=(FileUse&& other) noexcept;
     ~FileUse();
 
-    /// Returns whether no other process appended to the file when this use of an open file began.
+    /// Returns whether no other process appended to the file when this use of an open file began. Of several
+    /// that begin together, one at most is alone.
     bool alone() const noexcept { return alone_; }
     /// Notes that the descriptor is about to be closed, and the file must be left as it is.
     void closed() noexcept;

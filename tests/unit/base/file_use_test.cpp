@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/file_use.hpp"
 
+#include <array>
+#include <barrier>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <gmock/gmock.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -267,6 +270,32 @@ TEST(FileUse, KeepsOtherProcessesOut) {
     }
     for (const int fd : {up[0], up[1], down[0], down[1]})
         close(fd);
+}
+
+TEST(FileUse, OneAtMostOfThoseThatBeginTogetherIsAlone) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch.file("a");
+    std::array<bool, 2> alone{};
+    std::barrier together(2);
+    const auto append = [&](std::size_t i) {
+        for (int round = 0; round < 1000; round++) {
+            const FileDescriptor file = opened(path);
+            together.arrive_and_wait();
+            {
+                // Locks belong to open files, as if these were two processes.
+                const FileUse use(file.get(), path, Way::append, "x", "here");
+                alone[i] = use.alone();
+                together.arrive_and_wait();
+                if (i == 0) {
+                    EXPECT_FALSE(alone[0] && alone[1]) << round;
+                }
+            }
+            together.arrive_and_wait();
+        }
+    };
+    std::thread other(append, 1);
+    append(0);
+    other.join();
 }
 
 TEST(FileUse, IsHinderedByNobodyWhoMayOnlyRead) {

@@ -79,9 +79,11 @@ int rename_to(const OutputDirectory& from, const std::string& name, const Output
             return 0;
         if (errno != EINVAL && errno != ENOSYS)
             return errno;
-        // Some file systems cannot; nobody else writes this column.
-        if (faccessat(to.descriptor(), final_name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-            return EEXIST;
+        // Some file systems cannot, such as NFS. A link does not replace a name either.
+        if (linkat(from.descriptor(), name.c_str(), to.descriptor(), final_name.c_str(), 0) != 0)
+            return errno;
+        from.remove(name);
+        return 0;
     }
     return renameat(from.descriptor(), name.c_str(), to.descriptor(), final_name.c_str()) == 0 ? 0 : errno;
 }
@@ -312,10 +314,9 @@ int ZarrStore::put(const OutputDirectory& directory, const std::string& name, st
 int ZarrStore::agree_on_first(std::int64_t id) {
     const std::int64_t first = id - std::min<std::int64_t>(id, content_.margin);
     int error = put(arrays_[0].directory, kAttributes, attributes(first), false);
-    if (error == 0)
-        first_ = first;
-    if (error != EEXIST)
+    if (error != 0 && error != EEXIST)
         return error;
+    // All shards take what the file says, whichever of them has written it.
     std::string text;
     if (error = read_small(arrays_[0].directory.descriptor(), kAttributes, text); error != 0)
         return error;

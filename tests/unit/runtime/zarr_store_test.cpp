@@ -2,8 +2,12 @@
 #include "runtime/zarr_store.hpp"
 
 #include <array>
+#include <atomic>
+#include <barrier>
+#include <cerrno>
 #include <csignal>
 #include <gmock/gmock.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -12,6 +16,24 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/unit/runtime/received_heaps.hpp"
+
+namespace {
+
+/// Lets renameat2() refuse its flags, as NFS does. Those who name attributes wait for each other first.
+std::atomic<std::barrier<>*> refuse_no_replace = nullptr;
+
+}  // namespace
+
+// Stands before that of the C library.
+extern "C" int renameat2(int from, const char* name, int to, const char* new_name, unsigned flags) noexcept {
+    if (refuse_no_replace != nullptr && flags != 0) {
+        if (std::string_view(new_name) == ".zattrs")
+            refuse_no_replace.load()->arrive_and_wait();
+        errno = EINVAL;
+        return -1;
+    }
+    return static_cast<int>(syscall(SYS_renameat2, from, name, to, new_name, flags));
+}
 
 namespace spead::runtime::unit_test {
 namespace {
@@ -131,6 +153,30 @@ TEST(ZarrStore, NeverShrinksWhatAnotherShardHasGrown) {
         thread.join();
     EXPECT_EQ(json_of(directory, "data/.zarray")["shape"][1], (162 - 97 + 1) * 3);
     EXPECT_EQ(json_of(directory, "arrival/.zarray")["shape"][0], 162 - 97 + 1);
+}
+
+TEST(ZarrStore, ShardsAgreeOnTheFirstChunkWhereNoRenameKeepsAName) {
+    for (int round = 0; round < 30; round++) {
+        const Directory directory;
+        std::barrier together(2);
+        const auto shard = [&](std::uint32_t index) {
+            ZarrStore store(directory.file("out"), "s0", content_of(index, 2));
+            together.arrive_and_wait();
+            refuse_no_replace = &together;
+            together.arrive_and_wait();
+            const std::int64_t id = 60 + index;
+            const Refusal refusal = publish(store, id, 'a');
+            const std::int64_t first = json_of(directory, "data/.zattrs")["first_chunk"];
+            const std::string file = fmt::format("out/s0/data/{}.{}.0", index, id - first);
+            EXPECT_EQ(refusal == Refusal::none, std::filesystem::exists(directory.file(file))) << first;
+            EXPECT_EQ(publish(store, id, 'b'), refusal == Refusal::none ? Refusal::present : refusal);
+        };
+        std::thread other(shard, 1);
+        shard(0);
+        other.join();
+        refuse_no_replace = nullptr;
+        EXPECT_TRUE(std::filesystem::is_empty(directory.file("out/s0/.parts")));
+    }
 }
 
 std::string refusal_of(const Directory& directory, const ZarrContent& content) {

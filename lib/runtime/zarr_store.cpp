@@ -114,10 +114,12 @@ std::shared_ptr<const void> take_file(FileDescriptor file, const std::string& pa
     if (auto taken = known.lock())
         return taken;
     const auto taken = std::make_shared<Taken>();
-    taken->use = FileUse(file.get(), path, FileUse::Way::append, "a zarr sink writes", path);
-    taken->file = std::move(file);
-    if (!taken->use.alone())
+    try {
+        taken->use = FileUse(file.get(), path, FileUse::Way::write, "a zarr sink writes", path);
+    } catch (const Error&) {
         return nullptr;
+    }
+    taken->file = std::move(file);
     known = taken;
     return taken;
 }
@@ -395,6 +397,12 @@ int ZarrStore::publish(const sink::RawFile& part, std::uint64_t length, const Ch
     if (error == 0) {
         error = rename_to(parts_, part.name(), arrays_[0].directory, arrays_[0].of.key(index), false);
         named = error == 0;
+    }
+    if (error == EEXIST) {
+        // Another one was faster, and the small files are its own.
+        refusal = Refusal::present;
+        parts_.remove(part.name());
+        return 0;
     }
     if (named)
         error = grow_all(index + 1);

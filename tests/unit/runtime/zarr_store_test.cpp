@@ -6,6 +6,7 @@
 #include <barrier>
 #include <cerrno>
 #include <csignal>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -18,6 +19,9 @@
 #include "tests/unit/runtime/received_heaps.hpp"
 
 namespace {
+
+/// Names a file that appears just before renameat2() gives that name.
+std::atomic<const char*> appears = nullptr;
 
 /// Lets renameat2() refuse its flags, as NFS does. Those who name attributes wait for each other first.
 std::atomic<std::barrier<>*> refuse_no_replace = nullptr;
@@ -32,6 +36,8 @@ extern "C" int renameat2(int from, const char* name, int to, const char* new_nam
         errno = EINVAL;
         return -1;
     }
+    if (appears != nullptr && std::string_view(new_name) == appears.load())
+        close(openat(to, new_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     return static_cast<int>(syscall(SYS_renameat2, from, name, to, new_name, flags));
 }
 
@@ -107,6 +113,18 @@ TEST(ZarrStore, OverwritesNothingAndBoundsTheArray) {
     EXPECT_EQ(publish(store, 69), Refusal::before_first);
     EXPECT_EQ(publish(store, 70 + static_cast<std::int64_t>(ZarrStore::kMostChunks)), Refusal::too_far);
     EXPECT_EQ(json_of(directory, "data/.zarray")["shape"], (json{2, 3, 4}));
+    EXPECT_TRUE(std::filesystem::is_empty(directory.file("out/s0/.parts")));
+}
+
+TEST(ZarrStore, LeavesWhatAnotherWriterHasJustWritten) {
+    const Directory directory;
+    ZarrStore store(directory.file("out"), "s0", content_of());
+    publish(store, 70);
+    appears = "0.1.0";
+    EXPECT_EQ(publish(store, 71, 'b'), Refusal::present);
+    appears = nullptr;
+    EXPECT_EQ(text_of(directory.file("out/s0/data/0.1.0")), "");
+    EXPECT_TRUE(std::filesystem::exists(directory.file("out/s0/presence/0.1")));
     EXPECT_TRUE(std::filesystem::is_empty(directory.file("out/s0/.parts")));
 }
 

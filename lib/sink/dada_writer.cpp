@@ -37,12 +37,13 @@ DadaWriter::DadaWriter(Options options)
             "for {}; make a larger one (dada_db -b, -n)",
             options_.record_bytes, data_.blocks(), data_.block_bytes(), largest_record());
     const Place largest{UINT64_MAX, INT64_MIN, std::chrono::system_clock::now()};
-    if (const std::size_t size = header_text(largest).size(); size > headers_.block_bytes())
+    if (const std::size_t size = header_text(largest).size(); size >= headers_.block_bytes())
+        // Readers look for a zero at its end.
         throw_error(
             headers_.name(),
-            "a header has up to {} bytes, and its blocks {}; make larger ones (dada_db -a), or shorten "
-            "the template",
-            size, headers_.block_bytes());
+            "a header has up to {} bytes with the zero at its end, and its blocks {}; make larger ones "
+            "(dada_db -a), or shorten the template",
+            size + 1, headers_.block_bytes());
     for (DadaRing* const ring : {&headers_, &data_})
         // A sink of this process that is ending may have it, and gives it back soon.
         if (!ring->lock() && !ring->lock_is_of_this_process())

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <utility>
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/refusal.hpp"
@@ -234,6 +235,23 @@ TEST(DadaWriter, RefusesRingsThatAreTooSmall) {
     EXPECT_NO_THROW(DadaWriter(buffer.options(24)));
     EXPECT_THAT(error_of([&] { DadaWriter writer(buffer.options(8, std::string(200, '#'))); }),
                 AllOf(HasSubstr("its blocks 300"), HasSubstr("dada_db -a")));
+}
+
+TEST(DadaWriter, RefusesHeadersThatLeaveNoRoomForTheirEnd) {
+    // The largest header, with its zero.
+    std::size_t bytes = 0;
+    {
+        Buffer buffer(4, 8, 8);
+        const std::string error = error_of([&] { DadaWriter writer(buffer.options(8)); });
+        bytes = std::stoul(error.substr(error.find("up to ") + 6));
+    }
+    // HDR_SIZE has two digits more.
+    bytes += 2;
+    Buffer full(4, 8, bytes - 1);
+    EXPECT_THAT(error_of([&] { DadaWriter writer(full.options(8)); }),
+                HasSubstr(fmt::format("up to {} bytes with the zero at its end", bytes)));
+    Buffer enough(4, 8, bytes);
+    EXPECT_NO_THROW(DadaWriter(enough.options(8)));
 }
 
 }  // namespace

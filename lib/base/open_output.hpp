@@ -49,6 +49,9 @@ struct OutputPlace {
 };
 OutputPlace find_output(const std::string& path);
 
+/// Returns whether the user is trusted.
+bool is_trusted_user(uid_t user);
+
 /// Trusts these users instead during its life, for tests.
 class TrustedUsersInstead {
   public:

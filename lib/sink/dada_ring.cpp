@@ -14,6 +14,7 @@
 #include <fmt/core.h>
 
 #include "base/error.hpp"
+#include "base/open_output.hpp"
 
 namespace spead::sink {
 
@@ -79,6 +80,7 @@ DadaRing::Segment::Segment(std::int32_t key, std::size_t bytes, const std::strin
         throw_error(name, "cannot attach the shared memory of {} (key {:x}): {}", what,
                     static_cast<std::uint32_t>(key), segment_error(errno));
     memory = {static_cast<std::byte*>(at), there};
+    access = facts.shm_perm;
 }
 
 DadaRing::Segment::~Segment() {
@@ -88,6 +90,7 @@ DadaRing::Segment::~Segment() {
 
 DadaRing::DadaRing(std::uint32_t key, std::string name) : name_(std::move(name)) {
     Segment& first = segments_.emplace_back(static_cast<std::int32_t>(key), 0, name_, "the ring");
+    check_trust();
     sync_ = static_cast<dada::Sync*>(static_cast<void*>(first.memory.data()));
     const std::uint64_t blocks = dada::read_once(sync_->blocks);
     block_bytes_ = dada::read_once(sync_->block_bytes);
@@ -109,7 +112,8 @@ DadaRing::DadaRing(std::uint32_t key, std::string name) : name_(std::move(name))
     for (std::uint64_t i = 0; i < blocks; i++) {
         std::int32_t block_key = 0;
         std::memcpy(&block_key, keys + i * sizeof block_key, sizeof block_key);
-        segments_.emplace_back(block_key, block_bytes_, name_, fmt::format("block {}", i));
+        const std::string what = fmt::format("block {}", i);
+        check_owner(segments_.emplace_back(block_key, block_bytes_, name_, what).access, what);
         blocks_.push_back(segments_.back().memory);
     }
     pending_.resize(blocks);
@@ -117,6 +121,35 @@ DadaRing::DadaRing(std::uint32_t key, std::string name) : name_(std::move(name))
 
 DadaRing::~DadaRing() {
     unlock();
+}
+
+/// Refuses, as root, a ring of a user who may have made it to catch what root writes.
+void DadaRing::check_trust() const {
+    if (geteuid() != 0)
+        return;
+    for (const uid_t user : {access().uid, access().cuid})
+        if (!is_trusted_user(user))
+            throw_error(
+                name_,
+                "it belongs to user {}, and this process runs as root; run dada_db as root, or run this "
+                "program as that user or with that user's sudo",
+                user);
+}
+
+void DadaRing::check_owner(const ipc_perm& other, const std::string& what) const {
+    const ipc_perm& ring = access();
+    if (other.uid != ring.uid || other.cuid != ring.cuid || other.gid != ring.gid || other.cgid != ring.cgid)
+        throw_error(name_,
+                    "{} belongs to user {} and group {} (made by {} and {}), and the ring to {} and {} (made "
+                    "by {} and {}): it is no part of this ring; make it anew (dada_db -d, then dada_db)",
+                    what, other.uid, other.gid, other.cuid, other.cgid, ring.uid, ring.gid, ring.cuid,
+                    ring.cgid);
+    constexpr unsigned kMayWrite = 0222;
+    if ((ring.mode & ~other.mode & kMayWrite) != 0)
+        throw_error(name_,
+                    "{} has mode {:o}, and the ring {:o}: users may write the ring and not that; make it "
+                    "anew (dada_db -d, then dada_db)",
+                    what, other.mode & 0777U, ring.mode & 0777U);
 }
 
 void DadaRing::attach_readers(const dada::Sync& sync) {
@@ -143,6 +176,7 @@ int DadaRing::semaphores(std::int32_t key, unsigned least, const std::string& wh
     if (id < 0 || semctl(id, 0, IPC_STAT, argument) < 0)
         throw_error(name_, "cannot use the semaphores of {} (key {:x}): {}", what,
                     static_cast<std::uint32_t>(key), segment_error(errno));
+    check_owner(facts.sem_perm, what);
     if (facts.sem_nsems < least)
         throw_error(name_, "{} has {} semaphores instead of {}: it is no ring of PSRDADA", what,
                     facts.sem_nsems, least);

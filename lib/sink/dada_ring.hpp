@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <sys/ipc.h>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,11 @@ class DadaRing {
     std::uint64_t blocks() const noexcept { return blocks_.size(); }
     std::uint64_t block_bytes() const noexcept { return block_bytes_; }
     std::size_t readers() const noexcept { return readers_.size(); }
+    /// Returns whose the ring is, and who may write it.
+    const ipc_perm& access() const noexcept { return segments_.front().access; }
+    /// Throws Error when something belongs to others than the ring, or when users may write the ring and not
+    /// that: then they could make this process write it for them. `what` names it: "block 3".
+    void check_owner(const ipc_perm& access, const std::string& what) const;
 
     /// Takes the writer's lock, which the kernel gives back when the process ends. Returns false when another
     /// has it. Throws Error as all functions below: semaphores were removed, or the ring is damaged.
@@ -75,15 +81,17 @@ class DadaRing {
         /// Attaches a segment of exactly so many bytes.
         Segment(std::int32_t key, std::size_t bytes, const std::string& name, const std::string& what);
         ~Segment();
-        Segment(Segment&& other) noexcept : memory(std::exchange(other.memory, {})) {}
+        Segment(Segment&& other) noexcept : memory(std::exchange(other.memory, {})), access(other.access) {}
         Segment& operator=(Segment&&) = delete;
         std::span<std::byte> memory;
+        ipc_perm access{};
     };
     struct Step {
         unsigned short semaphore;
         short change;
     };
 
+    void check_trust() const;
     void attach_readers(const dada::Sync& sync);
     int semaphores(std::int32_t key, unsigned least, const std::string& what) const;
     int value_of(int set, unsigned short semaphore) const;

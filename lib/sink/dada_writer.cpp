@@ -30,6 +30,7 @@ DadaWriter::DadaWriter(Options options)
       data_(options_.key, fmt::format("PSRDADA ring {:x}", options_.key)),
       headers_(options_.key + 1, fmt::format("PSRDADA ring {:x}", options_.key + 1)),
       start_(options_.header.value("UTC_START")) {
+    data_.check_owner(headers_.access(), "the ring of headers");
     if (options_.record_bytes > largest_record())
         throw_error(
             data_.name(),

@@ -78,11 +78,29 @@ class Ring {
             shmdt(at);
     }
 
+    /// Gives everything to a group. Their owner remains.
+    void give_to_group(gid_t group) {
+        shmid_ds segment{};
+        semid_ds set{};
+        for (const int id : shared_) {
+            ASSERT_EQ(shmctl(id, IPC_STAT, &segment), 0);
+            segment.shm_perm.gid = group;
+            ASSERT_EQ(shmctl(id, IPC_SET, &segment), 0);
+        }
+        for (const int id : sets_) {
+            ASSERT_EQ(semctl(id, 0, IPC_STAT, &set), 0);
+            set.sem_perm.gid = group;
+            ASSERT_EQ(semctl(id, 0, IPC_SET, &set), 0);
+        }
+    }
+
     dada::Sync& sync() { return *sync_; }
     char& pending(std::uint64_t block) { return static_cast<char*>(static_cast<void*>(sync_ + 1))[block]; }
     std::byte* key_of(std::uint64_t block) {
         return static_cast<std::byte*>(static_cast<void*>(sync_ + 1)) + blocks_ + block * 4;
     }
+    int ring_id() const { return shared_.front(); }
+    int block_id(std::size_t i) const { return shared_.at(i + 1); }
     int connect() const { return connect_; }
     int reader(std::size_t i) const { return readers_.at(i); }
     int value(std::size_t reader, unsigned short semaphore) const {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "base/open_output.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/unit/sink/dada_rig.hpp"
 
@@ -25,6 +26,44 @@ DadaRing::Clock::time_point now() {
 std::string refusal_of(std::uint32_t key) {
     return error_of([&] { DadaRing(key, "ring"); });
 }
+
+constexpr uid_t kStranger = 65534;
+
+/// Changes whose a segment or a set of semaphores is, until the end of the test.
+class Access {
+  public:
+    Access(bool memory, int id) : memory_(memory), id_(id), before_(now()) {}
+    ~Access() { set(before_); }
+    Access(const Access&) = delete;
+    Access& operator=(const Access&) = delete;
+
+    template <typename Change>
+    void change(Change change) {
+        ipc_perm changed = before_;
+        change(changed);
+        set(changed);
+    }
+
+  private:
+    ipc_perm now() const {
+        shmid_ds segment{};
+        semid_ds semaphores{};
+        EXPECT_EQ(memory_ ? shmctl(id_, IPC_STAT, &segment) : semctl(id_, 0, IPC_STAT, &semaphores), 0);
+        return memory_ ? segment.shm_perm : semaphores.sem_perm;
+    }
+    void set(const ipc_perm& to) {
+        shmid_ds segment{};
+        segment.shm_perm = to;
+        semid_ds semaphores{};
+        semaphores.sem_perm = to;
+        EXPECT_EQ(memory_ ? shmctl(id_, IPC_SET, &segment) : semctl(id_, 0, IPC_SET, &semaphores), 0)
+            << std::strerror(errno);
+    }
+
+    bool memory_;
+    int id_;
+    ipc_perm before_;
+};
 
 /// Writes a block full of one letter.
 void write_block(DadaRing& ring, char letter) {
@@ -98,6 +137,47 @@ TEST(DadaRing, RefusesSetsWithTooFewSemaphores) {
     Ring made(key, 4, 1000);
     made.sync().reader_keys[0] = made.sync().connect_key;
     EXPECT_THAT(refusal_of(key), HasSubstr("reader 0 has 2 semaphores instead of 5"));
+}
+
+TEST(DadaRing, RefusesMemoryAndSemaphoresOfOthers) {
+    const std::uint32_t key = free_keys();
+    Ring made(key, 4, 1000);
+    const auto refuses = [&](bool memory, int id, const char* what) {
+        Access access(memory, id);
+        for (uid_t ipc_perm::*const owner : {&ipc_perm::uid, &ipc_perm::gid}) {
+            access.change([&](ipc_perm& now) { now.*owner = kStranger; });
+            EXPECT_THAT(refusal_of(key), AllOf(HasSubstr(what), HasSubstr("no part of this ring")));
+        }
+    };
+    refuses(true, made.block_id(2), "block 2 belongs to user");
+    refuses(false, made.connect(), "the writer's lock belongs to user");
+    refuses(false, made.reader(0), "reader 0 belongs to user");
+    EXPECT_EQ(spead::test::refusal([&] { DadaRing(key, "ring"); }), "");
+}
+
+TEST(DadaRing, RefusesMemoryThatNotAllMayWriteWhoMayWriteTheRing) {
+    const std::uint32_t key = free_keys();
+    Ring made(key, 4, 1000);
+    Access access(true, made.ring_id());
+    access.change([](ipc_perm& now) { now.mode = 0666; });
+    EXPECT_THAT(refusal_of(key), HasSubstr("the writer's lock has mode 600, and the ring 666"));
+    Access lock(false, made.connect());
+    Access reader(false, made.reader(0));
+    for (Access* const set : {&lock, &reader})
+        set->change([](ipc_perm& now) { now.mode = 0666; });
+    EXPECT_THAT(refusal_of(key), HasSubstr("block 0 has mode 600, and the ring 666"));
+}
+
+TEST(DadaRing, OfAnotherUserIsRefusedByRoot) {
+    if (geteuid() != 0)
+        GTEST_SKIP() << "only root refuses them";
+    const std::uint32_t key = free_keys();
+    Ring made(key, 4, 1000);
+    Access access(true, made.ring_id());
+    access.change([](ipc_perm& now) { now.uid = kStranger; });
+    EXPECT_THAT(refusal_of(key), AllOf(HasSubstr("it belongs to user 65534"), HasSubstr("runs as root")));
+    const TrustedUsersInstead trusted({kStranger});
+    EXPECT_THAT(refusal_of(key), HasSubstr("it belongs to user 0")) << "it made the ring";
 }
 
 TEST(DadaRing, HasOneWriter) {

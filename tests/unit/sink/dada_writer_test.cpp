@@ -254,5 +254,14 @@ TEST(DadaWriter, RefusesHeadersThatLeaveNoRoomForTheirEnd) {
     EXPECT_NO_THROW(DadaWriter(enough.options(8)));
 }
 
+TEST(DadaWriter, RefusesHeadersOfOthers) {
+    Buffer buffer;
+    buffer.headers.give_to_group(65534);
+    EXPECT_THAT(error_of([&] { DadaWriter writer(buffer.options()); }),
+                HasSubstr("the ring of headers belongs to user"));
+    buffer.data.give_to_group(65534);
+    EXPECT_NO_THROW(DadaWriter(buffer.options()));
+}
+
 }  // namespace
 }  // namespace spead::sink::test

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <exception>
 #include <fcntl.h>
-#include <filesystem>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -49,34 +48,59 @@ const sockaddr* any_address(const Address& address) {
     return static_cast<const sockaddr*>(static_cast<const void*>(&address));
 }
 
-sockaddr_un unix_address(const std::string& path) {
+/// Returns the address of a socket in a directory that is open, so that nobody can exchange a part of its
+/// path. Throws Error when the name is too long for one.
+sockaddr_un unix_address(const OutputPlace& place, const std::string& where) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
+    const std::string path = fmt::format("/proc/self/fd/{}/{}", place.directory.file.get(), place.name);
+    if (path.size() >= sizeof address.sun_path)
+        throw_error(where, "the name has {} bytes, and there is room for {}; give a shorter one",
+                    place.name.size(), sizeof address.sun_path - 1 - (path.size() - place.name.size()));
     std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
     return address;
 }
 
-/// Returns whether a process listens at the socket.
-bool anyone_at(const std::string& path) {
+/// Finds out whether a process listens at the socket. Returns 0 when one does, or errno.
+int error_of_connection(const sockaddr_un& address) {
     const FileDescriptor probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    const sockaddr_un address = unix_address(path);
-    return connect(probe.get(), any_address(address), sizeof address) == 0 || errno == EAGAIN;
+    if (connect(probe.get(), any_address(address), sizeof address) == 0 || errno == EAGAIN)
+        return 0;
+    return errno;
 }
 
 /// Locks the directory of a socket, so that two processes do not remove each other's. A process that keeps
 /// the lock holds nobody up for long.
-FileDescriptor lock_directory(const std::string& path) {
-    const std::string directory = std::filesystem::absolute(path).parent_path().string();
-    FileDescriptor locked(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+FileDescriptor lock_directory(const OutputPlace& place) {
+    FileDescriptor locked(openat(place.directory.file.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const auto end = std::chrono::steady_clock::now() + kDirectoryPatience;
     while (locked && flock(locked.get(), LOCK_EX | LOCK_NB) != 0 && std::chrono::steady_clock::now() < end)
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     return locked;
 }
 
-std::uint64_t inode_of(const std::string& path) {
+std::uint64_t inode_of(const OutputPlace& place) {
     struct stat there {};
-    return lstat(path.c_str(), &there) == 0 ? there.st_ino : 0;
+    const int directory = place.directory.file.get();
+    return fstatat(directory, place.name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 ? there.st_ino : 0;
+}
+
+/// Removes the socket of a process that was killed. Throws Error when there is something else.
+void remove_dead_socket(const OutputPlace& place, const sockaddr_un& address, const std::string& where) {
+    struct stat there {};
+    const int directory = place.directory.file.get();
+    if (fstatat(directory, place.name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0)
+        return;
+    if (!S_ISSOCK(there.st_mode))
+        throw_error(where, "it is a file, not a socket; give another path");
+    const int error = error_of_connection(address);
+    if (error == 0)
+        throw_error(where, "a process listens there already; end it, or give another path");
+    // All other errors leave it open whether one does.
+    if (error != ECONNREFUSED)
+        throw_error(where, "a process may listen there already ({}); end it, or give another path",
+                    std::strerror(error));
+    unlinkat(directory, place.name.c_str(), 0);
 }
 
 }  // namespace
@@ -108,25 +132,19 @@ NoticeServer::NoticeServer(NoticeAddress address)
 
 void NoticeServer::listen_unix() {
     const std::string where = text_of_notices(address_);
-    const FileDescriptor locked = lock_directory(address_.path);
-    struct stat there {};
-    if (lstat(address_.path.c_str(), &there) == 0) {
-        if (!S_ISSOCK(there.st_mode))
-            throw_error(where, "it is a file, not a socket; give another path");
-        if (anyone_at(address_.path))
-            throw_error(where, "a process listens there already; end it, or give another path");
-        // Of a process that was killed.
-        unlink(address_.path.c_str());
-    }
+    place_ = find_output(address_.path);
+    if (!place_.directory.file)
+        throw_error(where, "cannot listen there: {}", place_.directory.reason);
+    const sockaddr_un address = unix_address(place_, where);
+    const FileDescriptor locked = lock_directory(place_);
+    remove_dead_socket(place_, address, where);
     listener_ = FileDescriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    const sockaddr_un address = unix_address(address_.path);
-    // Before it has a name: nobody else may connect at any time.
-    if (listener_)
-        fchmod(listener_.get(), 0600);
-    if (!listener_ || bind(listener_.get(), any_address(address), sizeof address) != 0 ||
-        chmod(address_.path.c_str(), 0600) != 0 || listen(listener_.get(), kNoticeBacklog) != 0)
+    // Before it has a name, which gets this mode: nobody else may connect at any time.
+    if (!listener_ || fchmod(listener_.get(), 0600) != 0 ||
+        bind(listener_.get(), any_address(address), sizeof address) != 0 ||
+        listen(listener_.get(), kNoticeBacklog) != 0)
         throw_error(where, "cannot listen there: {}", std::strerror(errno));
-    inode_ = inode_of(address_.path);
+    inode_ = inode_of(place_);
 }
 
 void NoticeServer::listen_tcp() {
@@ -155,8 +173,8 @@ NoticeServer::~NoticeServer() {
     if (lost_ != 0)
         log_notice(LogType::runtime, "{}: clients that were slow lost {} notices", text_of_notices(address_),
                    lost_);
-    if (inode_ != 0 && inode_of(address_.path) == inode_)
-        unlink(address_.path.c_str());
+    if (inode_ != 0 && inode_of(place_) == inode_)
+        unlinkat(place_.directory.file.get(), place_.name.c_str(), 0);
 }
 
 void NoticeServer::send(const std::string& object) {

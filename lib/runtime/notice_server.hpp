@@ -14,6 +14,7 @@
 
 #include "base/file_descriptor.hpp"
 #include "base/log.hpp"
+#include "base/open_output.hpp"
 #include "runtime/notice_address.hpp"
 
 namespace spead::runtime {
@@ -75,7 +76,8 @@ class NoticeServer {
     NoticeAddress address_;
     FileDescriptor listener_;
     FileDescriptor wake_;
-    std::uint64_t inode_ = 0;  ///< of the socket that this server made
+    OutputPlace place_;        ///< of the socket that this server made
+    std::uint64_t inode_ = 0;  ///< of that
 
     std::mutex mutex_;
     std::deque<Waiting> waiting_;  ///< guarded, as the next

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/notice_server.hpp"
 
+#include <filesystem>
 #include <gmock/gmock.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -12,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/open_output.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/unit/runtime/received_heaps.hpp"
 
@@ -217,6 +219,60 @@ TEST(NoticeServer, RefusesAnAddressInUseAndTakesOneThatIsLeft) {
                     NoticeServer fourth({directory.file("a/b"), {}});
                 }),
                 HasSubstr("cannot listen"));
+}
+
+TEST(NoticeServer, LeavesASocketThatItMayNotConnectTo) {
+    const Directory directory;
+    const NoticeAddress address{directory.file("s"), {}};
+    // It is alive, but connecting as a stream gives an error.
+    const FileDescriptor alive(socket(AF_UNIX, SOCK_DGRAM, 0));
+    sockaddr_un to{};
+    to.sun_family = AF_UNIX;
+    std::strncpy(to.sun_path, address.path.c_str(), sizeof to.sun_path - 1);
+    ASSERT_EQ(bind(alive.get(), static_cast<sockaddr*>(static_cast<void*>(&to)), sizeof to), 0);
+    EXPECT_THAT(error_of([&] { NoticeServer server(address); }), HasSubstr("a process may listen there"));
+    EXPECT_TRUE(std::filesystem::is_socket(address.path));
+}
+
+TEST(NoticeServer, FollowsNoLinkOfOthers) {
+    const Directory directory;
+    std::filesystem::create_directory(directory.file("victim"));
+    std::filesystem::create_directory_symlink(directory.file("victim"), directory.file("link"));
+    const NoticeAddress address{directory.file("link/s"), {}};
+    {
+        const TrustedUsersInstead nobody({});
+        EXPECT_THAT(error_of([&] { NoticeServer server(address); }),
+                    HasSubstr("its path leads through `link`"));
+    }
+    EXPECT_TRUE(std::filesystem::is_empty(directory.file("victim")));
+    { const NoticeServer server(address); }
+    std::filesystem::create_symlink(directory.file("victim/s"), directory.file("last"));
+    EXPECT_THAT(error_of([&] {
+                    NoticeServer server({directory.file("last"), {}});
+                }),
+                HasSubstr("it is a file, not a socket"));
+    EXPECT_TRUE(std::filesystem::is_empty(directory.file("victim")));
+}
+
+TEST(NoticeServer, RemovesItsSocketWhereItMadeIt) {
+    const Directory directory;
+    std::filesystem::create_directory(directory.file("a"));
+    {
+        const NoticeServer server({directory.file("a/s"), {}});
+        std::filesystem::rename(directory.file("a"), directory.file("b"));
+        std::filesystem::create_directory(directory.file("a"));
+        std::ofstream(directory.file("a/s")) << "another's";
+    }
+    EXPECT_TRUE(std::filesystem::is_empty(directory.file("b")));
+    EXPECT_EQ(text_of(directory.file("a/s")), "another's");
+}
+
+TEST(NoticeServer, RefusesANameThatIsTooLong) {
+    const Directory directory;
+    EXPECT_THAT(error_of([&] {
+                    NoticeServer server({directory.file(std::string(100, 'x')), {}});
+                }),
+                HasSubstr("the name has 100 bytes"));
 }
 
 }  // namespace

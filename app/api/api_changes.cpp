@@ -89,7 +89,9 @@ HttpAnswer ApiChanges::put_configuration(Process& process, const HttpRequest& re
                         "change in that one",
                         version));
                 runtime::Plan plan = wanted;
+                // The text says neither: they are how the process was started.
                 plan.runtime.live = now.runtime.live;
+                plan.shard = now.shard;
                 same = plan == now;
                 return plan;
             });

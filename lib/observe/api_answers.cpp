@@ -176,11 +176,15 @@ HttpRoute ApiAnswers::stream(const HttpRequest& request) const {
         interval = parse_duration(given->second, "interval");
     if (interval < kShortestInterval || interval > kLongestInterval)
         throw_usage("interval", "{} s is not from 200 ms to 60 s", interval);
-    std::uint64_t seen = events_->since(UINT64_MAX).last;
+    const std::uint64_t last = events_->since(UINT64_MAX).last;
+    std::uint64_t seen = last;
     if (!request.last_event_id.empty())
         seen = query_number(request.last_event_id, "Last-Event-ID");
     if (const auto given = query.find("since"); given != query.end())
         seen = query_number(given->second, "since");
+    // Such a number is of an earlier process, whose client has seen nothing of this one.
+    if (seen > last)
+        seen = 0;
     return HttpStream{.interval = std::chrono::milliseconds(static_cast<std::int64_t>(interval * 1000)),
                       .next = [report = report_, events = events_, seen,
                                sent = std::uint64_t{0}](std::size_t left_out) mutable {

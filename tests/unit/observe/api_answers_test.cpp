@@ -136,6 +136,11 @@ TEST_F(ApiAnswersTest, AStreamGoesOnAfterTheLastEventThatWasSeen) {
     stream = std::get<HttpStream>(ask("/api/v1/stream", "since=2").value());
     EXPECT_THAT(stream.next(0),
                 testing::StartsWith("event: left_out\ndata: {\"events\":3}\n\nevent: event\nid: 6\n"));
+    last_event_id = "1006";
+    stream = std::get<HttpStream>(ask("/api/v1/stream").value());
+    EXPECT_THAT(stream.next(0), testing::StartsWith("event: left_out\ndata: {\"events\":5}\n"))
+        << "it is of a process before this one";
+    last_event_id.clear();
     for (const char* const bad :
          {"interval=0", "interval=100ms", "interval=61s", "interval=x", "since=x", "parts=1"})
         refusal(400, "/api/v1/stream", bad);

@@ -290,7 +290,7 @@ void Findings::refused_by_decoder(const StreamSnapshot& s) {
             "look for other senders to this endpoint, and check the sender's flavour");
     add(Cause::marked_invalid, Stage::packet, s.name, of(s, PacketOutcome::invalid), "packets",
         "were marked as invalid by their sender",
-        "ask there; or declare the format without `invalid` to take them (`info --formats` prints its text)");
+        "ask there; or declare the format without `invalid` to take them (docs/formats.md)");
 }
 
 void Findings::stream(const StreamSnapshot& s) {

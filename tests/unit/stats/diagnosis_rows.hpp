@@ -412,7 +412,7 @@ inline const CauseRow kCauseRows[] = {
      Cause::marked_invalid,
      Stage::packet,
      "s0: 77 packets",
-     {"marked as invalid", "info --formats"}},
+     {"marked as invalid", "without `invalid`"}},
     {"Oversize",
      [](Snapshot& s) { set(s, PacketOutcome::oversize); },
      Cause::packets_too_large,

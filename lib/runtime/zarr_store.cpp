@@ -99,7 +99,8 @@ FileDescriptor open_lock(const OutputDirectory& directory, const std::string& na
 
 /// Keeps other processes from a file as long as its result lives. Sinks of this process share it: a stream's
 /// next sink is made before the one before it has ended. Returns null if another process has the file.
-std::shared_ptr<const void> take_file(FileDescriptor file, const std::string& path) {
+/// `anew`: whether no other sink of this process had it.
+std::shared_ptr<const void> take_file(FileDescriptor file, const std::string& path, bool& anew) {
     struct Taken {
         FileDescriptor file;
         FileUse use;
@@ -111,17 +112,19 @@ std::shared_ptr<const void> take_file(FileDescriptor file, const std::string& pa
         throw_error(path, "cannot look at this file: {}", std::strerror(errno));
     const std::lock_guard lock(mutex);
     std::weak_ptr<const Taken>& known = all[{status.st_dev, status.st_ino}];
-    if (auto taken = known.lock())
+    auto taken = known.lock();
+    anew = taken == nullptr;
+    if (!anew)
         return taken;
-    const auto taken = std::make_shared<Taken>();
+    const auto made = std::make_shared<Taken>();
     try {
-        taken->use = FileUse(file.get(), path, FileUse::Way::write, "a zarr sink writes", path);
+        made->use = FileUse(file.get(), path, FileUse::Way::write, "a zarr sink writes", path);
     } catch (const Error&) {
         return nullptr;
     }
-    taken->file = std::move(file);
-    known = taken;
-    return taken;
+    made->file = std::move(file);
+    known = made;
+    return made;
 }
 
 /// Holds a lock during its life, if it can be had soon.
@@ -196,27 +199,27 @@ ZarrStore::ZarrStore(const std::string& directory, const std::string& stream, co
 /// Keeps other processes from writing the same column, and removes what killed ones left of it.
 void ZarrStore::take_column() {
     const std::string name = fmt::format(".writer-{}", content_.column.index);
-    writer_ = take_file(open_lock(group_, name), group_.path() + '/' + name);
+    bool anew = false;
+    writer_ = take_file(open_lock(group_, name), group_.path() + '/' + name, anew);
     if (writer_ == nullptr)
         throw_error(group_.path(),
                     "another process writes column {} of these arrays; give each shard its own `column`, and "
                     "each replica of a shard its own directory",
                     content_.column.index);
-    remove_leftovers();
+    if (anew)
+        remove_leftovers();
 }
 
+/// Removes all parts of the column. The number of a killed process may be the own one, as in a container.
 void ZarrStore::remove_leftovers() const {
     const int copy = openat(parts_.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR* const listing = copy < 0 ? nullptr : fdopendir(copy);
     if (listing == nullptr)
         return;
     const std::string mine = fmt::format("{}-", content_.column.index);
-    const std::string alive = fmt::format("{}{}-", mine, getpid());
-    while (const dirent* const entry = readdir(listing)) {
-        const std::string_view name(entry->d_name);
-        if (name.starts_with(mine) && !name.starts_with(alive))
+    while (const dirent* const entry = readdir(listing))
+        if (std::string_view(entry->d_name).starts_with(mine))
             unlinkat(parts_.descriptor(), entry->d_name, 0);
-    }
     closedir(listing);
 }
 

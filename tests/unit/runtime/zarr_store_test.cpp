@@ -291,6 +291,7 @@ TEST(ZarrStore, RemovesWhatAKilledProcessLeft) {
         return true;
     }));
     std::ofstream(directory.file("out/s0/.parts/1-1-1")) << "of another column";
+    std::ofstream(directory.file(fmt::format("out/s0/.parts/0-{}-1", getpid()))) << "of the same number";
     EXPECT_FALSE(std::filesystem::is_empty(directory.file("out/s0/.parts")));
     ZarrStore store(directory.file("out"), "s0", content_of());
     const auto part = store.open_part();

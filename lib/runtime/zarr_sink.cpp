@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/zarr_sink.hpp"
 
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -169,6 +170,11 @@ void ZarrSink::consume_chunk(const chunk::Chunk& chunk) {
 void ZarrSink::finish() {
     if (const int error = writer_.finish(); error != 0)
         throw_error(store_.path(), "cannot end a chunk's file: {}", std::strerror(error));
+    // The writer's thread has ended.
+    if (const int error = store_.finish(); error == EBUSY)
+        throw_error(store_.path(), "the arrays lack the last chunks: another process holds its file .lock");
+    else if (error != 0)
+        throw_error(store_.path(), "cannot make the arrays longer: {}", std::strerror(error));
 }
 
 }  // namespace spead::runtime

@@ -130,15 +130,28 @@ std::shared_ptr<const void> take_file(FileDescriptor file, const std::string& pa
 /// Holds a lock during its life, if it can be had soon.
 class Locked {
   public:
-    explicit Locked(int file) : file_(file) {
-        for (int i = 0; i < kMostTries && !set(F_WRLCK) && (errno == EAGAIN || errno == EACCES); i++) {
+    enum class State : std::uint8_t {
+        yes,
+        busy,    ///< another process has it
+        unknown  ///< the file system has no locks now
+    };
+    /// Tries so often, a millisecond apart.
+    Locked(int file, int tries) : file_(file) {
+        for (int i = 0; i < tries && state_ == State::busy; i++) {
             constexpr timespec kPause{0, 1'000'000};
-            nanosleep(&kPause, nullptr);
+            if (i != 0)
+                nanosleep(&kPause, nullptr);
+            if (set(F_WRLCK))
+                state_ = State::yes;
+            else if (errno != EAGAIN && errno != EACCES)
+                state_ = State::unknown;
         }
     }
     ~Locked() { set(F_UNLCK); }
     Locked(const Locked&) = delete;
     Locked& operator=(const Locked&) = delete;
+
+    State state() const noexcept { return state_; }
 
   private:
     bool set(short type) const noexcept {
@@ -148,6 +161,7 @@ class Locked {
         return fcntl(file_, F_OFD_SETLK, &lock) == 0;
     }
     int file_;
+    State state_ = State::busy;
 };
 
 void refuse_array(const OutputDirectory& directory) {
@@ -356,17 +370,33 @@ int ZarrStore::grow(Array& array, std::uint64_t chunks) {
     return found.chunks >= chunks ? 0 : put(array.directory, ".zarray", array.of.metadata(chunks), true);
 }
 
+/// Lets the arrays have so many chunks at least, unless another process holds the lock. Then the next chunk
+/// or finish() does it. Returns 0, or errno.
 int ZarrStore::grow_all(std::uint64_t chunks) {
     if (arrays_[0].known >= chunks)
         return 0;
-    const Locked locked(lock_.get());
+    // A process that keeps the lock makes one chunk wait, and not each.
+    const Locked locked(lock_.get(), behind_ ? 1 : kMostTries);
+    behind_ = locked.state() == Locked::State::busy;
+    if (behind_)
+        return 0;
     // `data` last: its length tells readers of the chunk.
     for (auto array = arrays_.rbegin(); array != arrays_.rend(); array++)
         if (const int error = grow(*array, chunks); error != 0) {
             arrays_[0].known = 0;
             return error;
         }
+    // Without the lock, another shard may have made them shorter again.
+    if (locked.state() == Locked::State::unknown)
+        arrays_[0].known = 0;
     return 0;
+}
+
+int ZarrStore::finish() {
+    behind_ = false;
+    if (const int error = grow_all(chunks_); error != 0)
+        return error;
+    return behind_ ? EBUSY : 0;
 }
 
 /// Removes what a chunk has; `data`: its payload, too.
@@ -408,9 +438,11 @@ int ZarrStore::publish(const sink::RawFile& part, std::uint64_t length, const Ch
         return 0;
     }
     if (named)
-        error = grow_all(index + 1);
+        error = grow_all(std::max(chunks_, index + 1));
     if (error != 0)
         withdraw(index, named);
+    else
+        chunks_ = std::max(chunks_, index + 1);
     return error;
 }
 

@@ -65,6 +65,9 @@ class ZarrStore {
     /// 0, or errno: then there is nothing of the chunk. `refusal`: none, or why the chunk has no place; then
     /// the part is removed.
     int publish(const sink::RawFile& part, std::uint64_t length, const Chunk& chunk, Refusal& refusal);
+    /// Lets the arrays reach all chunks that publish() could not add in time, after the last publish(). Waits
+    /// half a second at most. Returns 0, or errno; EBUSY: another process holds the lock of the metadata.
+    int finish();
 
   private:
     struct Array {
@@ -100,6 +103,8 @@ class ZarrStore {
     std::shared_ptr<const void> writer_;  ///< keeps other processes from the column
     std::vector<Array> arrays_;           ///< the first is `data`
     std::optional<std::int64_t> first_;
+    std::uint64_t chunks_ = 0;  ///< up to the last one that publish() has named
+    bool behind_ = false;       ///< another process held the lock when the arrays were to grow
 };
 
 }  // namespace spead::runtime

@@ -197,6 +197,32 @@ TEST(ZarrStore, ShardsAgreeOnTheFirstChunkWhereNoRenameKeepsAName) {
     }
 }
 
+TEST(ZarrStore, ChangesNoMetadataWhileAnotherProcessHoldsTheLock) {
+    const Directory directory;
+    ZarrStore store(directory.file("out"), "s0", content_of());
+    const auto length = [&] { return json_of(directory, "data/.zarray")["shape"][1]; };
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    const auto hold = [&] {
+        auto file = std::make_unique<FileDescriptor>(open(directory.file("out/s0/.lock").c_str(), O_RDWR));
+        EXPECT_EQ(fcntl(file->get(), F_OFD_SETLK, &lock), 0);
+        return file;
+    };
+    auto held = hold();
+    EXPECT_EQ(publish(store, 70), Refusal::none);
+    EXPECT_EQ(publish(store, 71), Refusal::none);
+    EXPECT_EQ(length(), 0);
+    held.reset();
+    EXPECT_EQ(publish(store, 72), Refusal::none);
+    EXPECT_EQ(length(), 9);
+    held = hold();
+    EXPECT_EQ(publish(store, 73), Refusal::none);
+    EXPECT_EQ(store.finish(), EBUSY);
+    held.reset();
+    EXPECT_EQ(store.finish(), 0);
+    EXPECT_EQ(length(), 12);
+}
+
 std::string refusal_of(const Directory& directory, const ZarrContent& content) {
     return error_of([&] { ZarrStore(directory.file("out"), "s0", content); });
 }

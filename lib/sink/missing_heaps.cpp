@@ -2,8 +2,30 @@
 #include "sink/missing_heaps.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace spead::sink {
+
+namespace {
+
+/// Repeats an element over a piece, which begins `from` bytes after an element's first byte.
+void repeat(std::span<std::byte> piece, std::span<const std::byte> element, std::uint64_t from) noexcept {
+    if (std::all_of(element.begin(), element.end(), [&](std::byte b) { return b == element[0]; })) {
+        std::memset(piece.data(), std::to_integer<int>(element[0]), piece.size());
+        return;
+    }
+    std::size_t done = std::min(piece.size(), element.size());
+    for (std::size_t i = 0; i < done; i++)
+        piece[i] = element[(from + i) % element.size()];
+    // Whole elements, until the last copy.
+    while (done < piece.size()) {
+        const std::size_t bytes = std::min(done, piece.size() - done);
+        std::memcpy(piece.data() + done, piece.data(), bytes);
+        done += bytes;
+    }
+}
+
+}  // namespace
 
 MissingHeaps::MissingHeaps(const chunk::Placement& placement)
     : placement_(placement), strides_(placement.strides()), layout_(placement.check()) {}
@@ -40,8 +62,7 @@ void MissingHeaps::fill_piece(std::span<std::byte> data, std::uint64_t heap, std
         const std::uint64_t end = std::min(to, (from / row + 1) * row);
         const std::span<std::byte> piece =
             data.subspan(place + from / row * placement_.rows.stride + from % row, end - from);
-        for (std::size_t i = 0; i < piece.size(); i++)
-            piece[i] = element[(from + i) % element.size()];
+        repeat(piece, element, from);
         from = end;
     }
 }

@@ -44,5 +44,11 @@ TEST(MissingHeaps, LieWhereTheStridesSay) {
     EXPECT_EQ(filled("heap 8; time: item 0x1600 [2] by 2; rows 2 by 4", "01"), "-=cd-=gh-=kl-=op");
 }
 
+TEST(MissingHeaps, BeginAndEndWithinAnElement) {
+    EXPECT_EQ(filled("heap 11; time: item 0x1600 [2]; presence packet 5", "101011").substr(0, 11),
+              "abcde=-=-=k");
+    EXPECT_EQ(filled("heap 9; time: item 0x1600 [2] by 3; rows 3 by 6", "01"), "-=-def=-=jkl-=-pqr");
+}
+
 }  // namespace
 }  // namespace spead::sink::unit_test

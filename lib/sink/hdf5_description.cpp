@@ -2,6 +2,7 @@
 #include "sink/hdf5_description.hpp"
 
 #include <hdf5.h>
+#include <mutex>
 #include <numeric>
 
 #include "base/error.hpp"
@@ -118,6 +119,9 @@ bool has_hdf5() noexcept {
 
 std::vector<std::byte> hdf5_description(const std::vector<Hdf5DataSet>& sets,
                                         const std::vector<std::pair<std::string, std::string>>& attributes) {
+    // The library is not made for several threads, and each stream has one.
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
     // The library prints its own errors otherwise.
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
     const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "make properties");

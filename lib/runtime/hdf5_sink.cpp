@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/hdf5_sink.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -23,6 +24,10 @@ using sink::ElementType;
 using sink::Hdf5DataSet;
 
 constexpr std::chrono::seconds kBetween{1};
+/// Limits the placement's text, which is an attribute: the library takes up to 64 KiB with what describes it.
+constexpr std::size_t kLongestPlacement = 65'000;
+/// Names the files of a set; all have one stem.
+constexpr std::array kBeside{".presence", ".chunks", ".timestamps", ".extra", ".h5"};
 
 /// Holds what the data set `chunks` has of each chunk.
 struct ChunkRecord {
@@ -56,6 +61,10 @@ int write_at(int file, std::span<const std::byte> bytes, std::uint64_t offset) n
     return 0;
 }
 
+std::string stem_of(const std::string& payload) {
+    return payload.substr(0, payload.size() - std::strlen(".raw"));
+}
+
 void add_bytes(std::string& note, const void* bytes, std::size_t length) {
     note.append(static_cast<const char*>(bytes), length);
 }
@@ -70,6 +79,12 @@ Hdf5Content hdf5_content(const ReceivePlan& plan, const std::string& where) {
     Hdf5Content content{plan.chunk->parsed(where), ElementType::parse(plan.sink.dtype, where),
                         plan.sink.rotate_size};
     sink::array_layout(content.placement, content.type, where);
+    if (const std::size_t length = content.placement.text().size(); length > kLongestPlacement)
+        throw_usage(
+            where,
+            "the placement's text has {} bytes, and an HDF5 file takes {} at most; shorten it, or take "
+            "a zarr or raw sink",
+            length, kLongestPlacement);
     return content;
 }
 
@@ -120,11 +135,24 @@ sink::RawWriter::Hooks Hdf5Sink::hooks() {
 }
 
 std::shared_ptr<sink::RawFile> Hdf5Sink::open() {
-    OutputDirectory::Opened opened = directory_.open_new(stream_, ".raw", next_suffix_);
-    if (opened.error != 0)
-        throw_error(directory_.path() + '/' + opened.name, "cannot write: {}", std::strerror(opened.error));
-    next_suffix_ = opened.suffix + 1;
-    return std::make_shared<sink::RawFile>(std::move(opened.file), std::move(opened.name));
+    for (;;) {
+        OutputDirectory::Opened opened = directory_.open_new(stream_, ".raw", next_suffix_);
+        if (opened.error != 0)
+            throw_error(directory_.path() + '/' + opened.name, "cannot write: {}",
+                        std::strerror(opened.error));
+        next_suffix_ = opened.suffix + 1;
+        if (!is_beside(stem_of(opened.name)))
+            return std::make_shared<sink::RawFile>(std::move(opened.file), std::move(opened.name));
+        // Files without their payload are still somebody's.
+        directory_.remove(opened.name);
+    }
+}
+
+/// Returns whether a file with this stem is there, besides the payload's.
+bool Hdf5Sink::is_beside(const std::string& stem) const noexcept {
+    return std::any_of(kBeside.begin(), kBeside.end(), [&](const char* extension) {
+        return faccessat(directory_.descriptor(), (stem + extension).c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    });
 }
 
 void Hdf5Sink::hand_chunk(const chunk::Chunk& chunk, const Settled& settled) noexcept {
@@ -213,7 +241,7 @@ int Hdf5Sink::append(std::span<const sink::RawWriter::Note> notes, std::uint64_t
 int Hdf5Sink::begin(const sink::RawFile& file) {
     if (const int error = describe(); error != 0)
         return error;
-    stem_ = file.name().substr(0, file.name().size() - std::strlen(".raw"));
+    stem_ = stem_of(file.name());
     sides_.clear();
     described_ = 0;
     // For the bytes of a chunk.
@@ -224,8 +252,7 @@ int Hdf5Sink::begin(const sink::RawFile& file) {
         Side side;
         side.piece = all[i].bytes();
         side.set = std::move(all[i]);
-        // The payload's file is new, so a file of this name belongs to nothing. O_EXCL follows no link.
-        directory_.remove(side.set.file);
+        // O_EXCL follows no link.
         side.file = FileDescriptor(openat(directory_.descriptor(), side.set.file.c_str(),
                                           O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
         if (!side.file)

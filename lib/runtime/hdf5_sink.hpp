@@ -56,6 +56,7 @@ class Hdf5Sink : public ChunkSink {
     sink::RawWriter::Options options() const;
     sink::RawWriter::Hooks hooks();
     std::shared_ptr<sink::RawFile> open();
+    bool is_beside(const std::string& stem) const noexcept;
     void add(const chunk::Chunk& chunk, const Settled& settled);
     int append(std::span<const sink::RawWriter::Note> notes, std::uint64_t& written);
     int begin(const sink::RawFile& file);

@@ -53,8 +53,9 @@ std::string Sink::failure() const {
     return failure_;
 }
 
-void Sink::lose(const char* why) noexcept {
+void Sink::lose(const char* why, Lack lack) noexcept {
     const std::lock_guard lock(mutex_);
+    lack_ = lack;
     if (loss_ != why)
         loss_ = why;
 }
@@ -62,6 +63,11 @@ void Sink::lose(const char* why) noexcept {
 std::string Sink::loss() const {
     const std::lock_guard lock(mutex_);
     return loss_;
+}
+
+bool Sink::lacks_place() const {
+    const std::lock_guard lock(mutex_);
+    return lack_ == Lack::place;
 }
 
 std::optional<std::string> Sink::news() {

@@ -47,6 +47,8 @@ class Sink {
 
     /// Returns why the sink lost heaps or chunks without having failed; empty: it did not.
     std::string loss() const;
+    /// Returns whether that was for want of a place in the sink's files, and not of room.
+    bool lacks_place() const;
 
     /// Uses the heap, which is given back afterwards. Throws Error when the sink can take no more (a full
     /// disk), with how much it has written.
@@ -88,8 +90,9 @@ class Sink {
 
     /// Makes the sink fail. Any thread.
     void fail(const char* what) noexcept;
+    enum class Lack : std::uint8_t { room, place };
     /// Says why a heap or chunk was lost, though the sink goes on. Any thread.
-    void lose(const char* why) noexcept;
+    void lose(const char* why, Lack lack = Lack::room) noexcept;
 
   private:
     std::uint64_t compared_right_ = 0;  ///< of the consuming thread, as the next
@@ -98,7 +101,8 @@ class Sink {
     std::atomic<std::uint64_t> wrong_{0};
 
     mutable std::mutex mutex_;
-    std::string loss_;  ///< guarded, as the next two
+    std::string loss_;  ///< guarded, as the next three
+    Lack lack_ = Lack::room;
     std::string failure_;
     bool reported_ = false;
     std::atomic<bool> failed_{false};

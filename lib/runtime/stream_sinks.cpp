@@ -31,6 +31,7 @@ void StreamSinks::add_to(stats::StreamSnapshot& snap) const {
         add(*current_);
         snap.sink_failure = current_->failure();
         snap.sink_loss = current_->loss();
+        snap.sink_lacks_place = current_->lacks_place();
     }
     for (const auto& sink : former_)
         add(*sink);

@@ -151,8 +151,9 @@ int ZarrSink::publish(std::span<const sink::RawWriter::Note> notes, std::uint64_
     return 0;
 }
 
-/// Tells of a chunk without a place, once.
+/// Tells of a chunk without a place: the report of the last one, and the log once.
 void ZarrSink::tell(std::int64_t id, ZarrStore::Refusal refusal) {
+    lose(fmt::format("chunk {} has no place: {}", id, reason_of(refusal)).c_str(), Lack::place);
     if (!std::exchange(told_, true))
         log_warning(LogType::runtime,
                     "stream {}: chunk {} is not written to {}: {}. Such chunks count as unwritten", stream_,

@@ -22,7 +22,7 @@ std::string_view name_of(Stage stage) {
 }
 
 std::string_view name_of(Cause cause) {
-    static constexpr std::array<std::string_view, 38> kNames{"network_loss",
+    static constexpr std::array<std::string_view, 39> kNames{"network_loss",
                                                              "cut_by_join",
                                                              "nothing_came",
                                                              "duplicates",
@@ -57,6 +57,7 @@ std::string_view name_of(Cause cause) {
                                                              "no_chunk",
                                                              "sink_failed",
                                                              "sink_full",
+                                                             "sink_no_place",
                                                              "send_timeout",
                                                              "port_takes_nothing",
                                                              "impaired"};

@@ -58,6 +58,7 @@ enum class Cause : std::uint8_t {
     no_chunk,             ///< no chunk was free
     sink_failed,          ///< a full disk, or another error of a sink
     sink_full,            ///< the readers of a sink's ring left no room
+    sink_no_place,        ///< the files of a sink have no place for a chunk
     send_timeout,         ///< heaps could not be sent in time
     port_takes_nothing,   ///< a port took no packets of a sender for a second or longer
     impaired,             ///< packets were impaired on purpose

@@ -10,13 +10,16 @@ std::optional<Finding> unwritten_finding(const StreamSnapshot& s, std::uint64_t 
     if (count == 0)
         return std::nullopt;
     if (s.sink_failure.empty() && !s.sink_loss.empty())
-        return Finding{Cause::sink_full,
+        return Finding{s.sink_lacks_place ? Cause::sink_no_place : Cause::sink_full,
                        Stage::consumer,
                        s.name,
                        count,
                        unit,
                        fmt::format("were not written: {}", s.sink_loss),
-                       "let the readers keep up, or make the ring with more blocks (dada_db -n)"};
+                       s.sink_lacks_place
+                           ? "give the run another directory; shards that are further behind than the first "
+                             "one's `window` need a larger one"
+                           : "let the readers keep up, or make the ring with more blocks (dada_db -n)"};
     return Finding{
         Cause::sink_failed,
         Stage::consumer,

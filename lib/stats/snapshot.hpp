@@ -135,7 +135,8 @@ struct StreamSnapshot {
     std::array<std::uint64_t, kStreamEvents> events{};
     std::optional<LastEvent> last_event;
 
-    std::string sink_loss;     ///< why its sink lost heaps or chunks without having failed; empty: it did not
+    std::string sink_loss;  ///< why its sink lost heaps or chunks without having failed; empty: it did not
+    bool sink_lacks_place = false;  ///< that was for want of a place in its files, and not of room
     std::string sink_failure;  ///< why its sink takes no more heaps, and how much it has kept; empty: it does
 
     // As configured.

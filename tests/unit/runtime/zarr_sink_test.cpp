@@ -56,6 +56,8 @@ TEST(ZarrSink, AChunkWithoutAPlaceIsLostAndTheSinkGoesOn) {
     sink.settle();
     EXPECT_THAT(kept, testing::ElementsAre(true, false, false, true));
     EXPECT_FALSE(sink.failed());
+    EXPECT_EQ(sink.loss(), "chunk 3 has no place: the arrays begin with a later chunk");
+    EXPECT_TRUE(sink.lacks_place());
 }
 
 TEST(ZarrSink, ALackOfRoomLosesTheChunkAndLeavesNothingOfIt) {

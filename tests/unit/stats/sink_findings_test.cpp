@@ -18,6 +18,10 @@ TEST(SinkFindings, CountChunksAsWell) {
     ASSERT_TRUE(full);
     EXPECT_EQ(full->cause, Cause::sink_full);
     EXPECT_EQ(full->sentence().find("s0: 77 chunks were not written"), 0U) << full->sentence();
+    stream.sink_lacks_place = true;
+    const auto placeless = unwritten_finding(stream, 77, "chunks");
+    EXPECT_EQ(placeless->cause, Cause::sink_no_place);
+    EXPECT_NE(placeless->fix.find("another directory"), std::string::npos);
     stream.sink_loss.clear();
     EXPECT_EQ(unwritten_finding(stream, 77, "chunks")->cause, Cause::sink_failed);
 }

@@ -29,7 +29,7 @@ StoredHeapSource::StoredHeapSource(const SendPlan& plan, send::Sender& sender, m
     : plan_(plan),
       sender_(sender),
       regions_(regions),
-      stored_(plan.from),
+      stored_(plan.from, wire::Flavour(plan.address_bits)),
       sum_(stored_.check()),
       memory_((std::size_t{plan.max_heaps} + 1) * slot_bytes(sum_)),
       slots_(std::size_t{plan.max_heaps} + 1) {
@@ -58,6 +58,7 @@ void StoredHeapSource::start(const std::vector<unsigned>& cpus, std::int64_t hea
     stops_.clear();
     stop_.store(false, std::memory_order_relaxed);
     done_.store(false, std::memory_order_relaxed);
+    failure_.clear();
     try {
         thread_ = start_thread("send " + plan_.name, [this, cpus] {
             run_on(cpus);
@@ -129,8 +130,6 @@ void StoredHeapSource::run_data() {
 void StoredHeapSource::make(Slot& slot, const StoredHeap& stored) {
     try {
         const wire::Flavour flavour(plan_.address_bits);
-        if (stored.cnt > flavour.value_mask())
-            throw Error(fmt::format("its heap count {} needs more address bits", stored.cnt));
         stored_.read(stored, slot.payload);
         slot.heap = std::make_unique<send::OutgoingHeap>(flavour);
         std::uint64_t at = 0;

@@ -19,7 +19,6 @@
 #include "base/heap_limits.hpp"
 #include "base/printable.hpp"
 #include "base/units.hpp"
-#include "wire/flavour.hpp"
 
 namespace spead::runtime {
 
@@ -56,14 +55,24 @@ std::string name_in_directory(std::string name) {
     return name;
 }
 
-StoredHeap::Item stored_item(const IndexJson& json) {
+/// Refuses a number that a packet has no bits for.
+void check_bits(const char* what, std::uint64_t number, std::uint64_t largest, wire::Flavour flavour) {
+    if (number > largest)
+        throw IndexFault{
+            fmt::format("the {} {} is above {}, the largest with {} address bits; change `address_bits`",
+                        what, number, largest, flavour.address_bits())};
+}
+
+StoredHeap::Item stored_item(const IndexJson& json, wire::Flavour flavour) {
     StoredHeap::Item item;
     item.id = number_in(json, "id");
     if (item.id < wire::item::kDescriptor)
         throw IndexFault{fmt::format("item {:#x} belongs to the protocol", item.id)};
+    check_bits("item id", item.id, flavour.max_id(), flavour);
     item.immediate = json.contains("immediate");
     if (item.immediate) {
         item.value = number_in(json, "immediate");
+        check_bits("value", item.value, flavour.value_mask(), flavour);
     } else {
         item.offset = number_in(json, "offset");
         item.length = number_in(json, "length");
@@ -71,7 +80,8 @@ StoredHeap::Item stored_item(const IndexJson& json) {
     return item;
 }
 
-std::vector<StoredHeap::Item> stored_items(const IndexJson& line, std::uint64_t bytes) {
+std::vector<StoredHeap::Item> stored_items(const IndexJson& line, std::uint64_t bytes,
+                                           wire::Flavour flavour) {
     const auto found = line.find("items");
     if (found == line.end() || !found->is_array() || found->size() > kMaxHeapItems)
         throw IndexFault{fmt::format("`items` is no list of at most {} items", kMaxHeapItems)};
@@ -80,7 +90,7 @@ std::vector<StoredHeap::Item> stored_items(const IndexJson& line, std::uint64_t 
     for (const IndexJson& json : *found) {
         if (!json.is_object())
             throw IndexFault{"an item is no object"};
-        const StoredHeap::Item& item = items.emplace_back(stored_item(json));
+        const StoredHeap::Item& item = items.emplace_back(stored_item(json, flavour));
         if (item.immediate)
             continue;
         if (item.offset < at || item.offset > bytes || item.length > bytes - item.offset)
@@ -90,6 +100,9 @@ std::vector<StoredHeap::Item> stored_items(const IndexJson& line, std::uint64_t 
                             item.id, item.offset, item.offset + item.length, at, bytes)};
         at = item.offset + item.length;
     }
+    // As sinks write them.
+    std::stable_partition(items.begin(), items.end(),
+                          [](const StoredHeap::Item& item) { return !item.immediate; });
     return items;
 }
 
@@ -101,7 +114,8 @@ std::string StoredHeaps::index_path(const std::string& from) {
     return ((std::filesystem::is_directory(path, ignored) ? path : path.parent_path()) / kHeapIndex).string();
 }
 
-StoredHeaps::StoredHeaps(const std::string& from) : index_(index_path(from)) {
+StoredHeaps::StoredHeaps(const std::string& from, wire::Flavour flavour)
+    : flavour_(flavour), index_(index_path(from)) {
     std::error_code ignored;
     const std::filesystem::path path(from);
     if (!std::filesystem::exists(path, ignored))
@@ -188,7 +202,9 @@ bool StoredHeaps::parse(StoredHeap& heap) const {
             fmt::format("the heap has {}, more than {}", human_size(heap.bytes), human_size(kMostBytes))};
     if (!only_.empty() && heap.file != only_)
         return false;
-    heap.items = stored_items(line, heap.bytes);
+    check_bits("heap count", heap.cnt, flavour_.value_mask(), flavour_);
+    check_bits("length", heap.bytes, flavour_.value_mask(), flavour_);
+    heap.items = stored_items(line, heap.bytes, flavour_);
     return true;
 }
 

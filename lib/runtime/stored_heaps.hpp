@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/file_descriptor.hpp"
+#include "wire/flavour.hpp"
 
 namespace spead::runtime {
 
@@ -25,7 +26,7 @@ struct StoredHeap {
     std::uint64_t line = 0;  ///< of the index, from 1
     std::string stream{};
     std::uint64_t cnt = 0;
-    std::vector<Item> items{};  ///< addressed ones in the order of their offsets, without overlaps
+    std::vector<Item> items{};  ///< addressed ones by offset, without overlaps; then immediates
     std::string file{};         ///< in the directory; empty: it has no payload
     std::uint64_t offset = 0;   ///< of the payload in the file
     std::uint64_t bytes = 0;    ///< of the payload
@@ -44,8 +45,8 @@ class StoredHeaps {
     /// Returns the path of the index for `from`: a directory, or a file of a raw sink in one.
     static std::string index_path(const std::string& from);
 
-    /// Opens the index. Throws Error when there is none.
-    explicit StoredHeaps(const std::string& from);
+    /// Opens the index. Throws Error when there is none. The heaps are for a sender of this flavour.
+    explicit StoredHeaps(const std::string& from, wire::Flavour flavour = {});
 
     /// Sums up an index.
     struct Sum {
@@ -55,7 +56,8 @@ class StoredHeaps {
         std::string stream{};
     };
     /// Reads the whole index, checks each line and file, and rewinds. Throws Error for the first fault: a
-    /// broken line, a place outside its file, a missing file, heaps of two streams.
+    /// broken line, a number that the flavour has no bits for, a place outside its file, a missing file,
+    /// heaps of two streams.
     Sum check();
     /// Returns whether there is a next complete heap, and which. Throws Error as check().
     bool next(StoredHeap& heap);
@@ -73,6 +75,7 @@ class StoredHeaps {
     void open(const std::string& name);
     [[noreturn]] void fail(std::uint64_t line, const std::string& what) const;
 
+    wire::Flavour flavour_;
     std::string index_;
     std::string only_;  ///< file whose heaps are meant; empty: all
     FileDescriptor directory_;

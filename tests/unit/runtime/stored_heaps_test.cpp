@@ -130,6 +130,35 @@ TEST(StoredHeaps, RefusesBrokenLines) {
     }
 }
 
+TEST(StoredHeaps, RefusesNumbersThatTheFlavourHasNoBitsFor) {
+    const auto fault = [](const Stored& stored, unsigned bits) {
+        return error_of([&] { StoredHeaps(stored.directory.path(), wire::Flavour(bits)).check(); });
+    };
+    const Stored id(line(R"({"id":8388608,"offset":0,"length":1})"));
+    EXPECT_THAT(fault(id, 40), HasSubstr(":1: the item id 8388608 is above 8388607"));
+    EXPECT_EQ(StoredHeaps(id.directory.path(), wire::Flavour(32)).check().heaps, 1U);
+    const Stored value(line(R"({"id":4096,"immediate":4294967296})"));
+    EXPECT_THAT(fault(value, 32), HasSubstr("the value 4294967296 is above 4294967295"));
+    EXPECT_EQ(StoredHeaps(value.directory.path(), wire::Flavour(40)).check().heaps, 1U);
+    std::string count = line();
+    count.replace(count.find(":7,"), 3, ":256,");
+    EXPECT_THAT(fault(Stored(line() + count), 8), HasSubstr(":2: the heap count 256 is above 255"));
+    const Stored length(line("", 0, 256, "large"));
+    EXPECT_THAT(fault(length, 8), HasSubstr("the length 256 is above 255"));
+}
+
+TEST(StoredHeaps, ListsAddressedItemsFirst) {
+    const Stored stored(line(R"({"id":4097,"immediate":1},{"id":4096,"offset":0,"length":20},)"
+                             R"({"id":4098,"immediate":2})"));
+    StoredHeaps heaps(stored.directory.path());
+    StoredHeap heap;
+    ASSERT_TRUE(heaps.next(heap));
+    ASSERT_EQ(heap.items.size(), 3U);
+    EXPECT_EQ(heap.items[0].id, 4096U);
+    EXPECT_EQ(heap.items[1].id, 4097U);
+    EXPECT_EQ(heap.items[2].id, 4098U);
+}
+
 TEST(StoredHeaps, RefusesPlacesOutsideOfFiles) {
     struct Case {
         std::string lines;

@@ -40,8 +40,8 @@ class RawOutput {
     /// no file can be made; then `settled` is not called.
     void add(std::span<const std::span<const std::byte>> parts, const Line& line,
              const Sink::Settled& settled);
-    /// Returns whether a heap or chunk need not wait for the disk.
-    bool has_room() const { return writer_.has_room(); }
+    /// Returns the bytes of the largest heap or chunk that need not wait for the disk.
+    std::size_t room() const { return writer_.room(); }
     /// Returns the path of one of its files.
     std::string path_of(const sink::RawFile& file) const { return directory_.path() + '/' + file.name(); }
     void settle() { writer_.settle(); }

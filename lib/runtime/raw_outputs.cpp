@@ -35,31 +35,37 @@ void RawOutputs::fail(std::size_t which, const char* what) {
         fail_(all.c_str());
 }
 
-/// Returns the output after the last one, or the first one from there that need not wait; null: all have
-/// failed.
-RawOutputs::One* RawOutputs::next() noexcept {
-    One* waits = nullptr;
-    std::size_t which = 0;
+/// Returns the first output after the last one that has room for so many bytes, or the one with the most;
+/// null: all have failed.
+RawOutputs::One* RawOutputs::next(std::size_t bytes) noexcept {
+    One* best = nullptr;
+    std::size_t most = 0;
+    std::size_t which = last_;
     for (std::size_t i = 1; i <= outputs_.size(); i++) {
         const std::size_t at = (last_ + i) % outputs_.size();
         One& one = outputs_[at];
         if (one.failed.load(std::memory_order_acquire))
             continue;
-        if (one.output.has_room()) {
-            last_ = at;
-            return &one;
-        }
-        if (std::exchange(waits, waits == nullptr ? &one : waits) == nullptr)
-            which = at;
+        const std::size_t room = one.output.room();
+        if (best != nullptr && room <= most)
+            continue;
+        best = &one;
+        most = room;
+        which = at;
+        if (room >= bytes)
+            break;
     }
-    last_ = waits != nullptr ? which : last_;
-    return waits;
+    last_ = which;
+    return best;
 }
 
 void RawOutputs::add(std::span<const std::span<const std::byte>> parts, const RawOutput::Line& line,
                      const Sink::Settled& settled) {
+    std::size_t bytes = 0;
+    for (const auto part : parts)
+        bytes += part.size();
     for (;;) {
-        One* const one = next();
+        One* const one = next(bytes);
         if (one == nullptr) {
             settled(false);
             return;

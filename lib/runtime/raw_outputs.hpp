@@ -15,8 +15,9 @@
 namespace spead::runtime {
 
 /// Holds the outputs of a raw sink, one for each directory. Each has files, an index and a thread of its own.
-/// Heaps or chunks go round them; an output that is behind is passed over while another has room. One that
-/// has failed gets nothing more, and the others go on.
+/// Heaps or chunks go round them; an output that is behind is passed over while another has room for all of
+/// the heap or chunk. If none has, it goes to the one with the most. One that has failed gets nothing more,
+/// and the others go on.
 class RawOutputs {
   public:
     /// Makes the directories. `fail` gets the first failure once all outputs have failed. Throws as
@@ -46,7 +47,7 @@ class RawOutputs {
         RawOutput output;
     };
 
-    One* next() noexcept;
+    One* next(std::size_t bytes) noexcept;
     void fail(std::size_t which, const char* what);
 
     std::string stream_;

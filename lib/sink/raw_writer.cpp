@@ -51,9 +51,10 @@ RawWriter::Written RawWriter::written() const {
 
 // The thread that adds.
 
-bool RawWriter::has_room() const {
+std::size_t RawWriter::room() const {
     const std::lock_guard lock(mutex_);
-    return !free_.empty();
+    const std::size_t begun = filling_ != nullptr ? filling_->memory.size() - filling_->used : 0;
+    return begun + free_.size() * options_.block_bytes;
 }
 
 bool RawWriter::add(std::span<const std::span<const std::byte>> parts, const MakeLine& line,

@@ -86,8 +86,8 @@ class RawWriter {
     /// failed; then `settled` was or will be called with false. Throws Error as `open`; then `settled` is not
     /// called.
     bool add(std::span<const std::span<const std::byte>> parts, const MakeLine& line, const Settled& settled);
-    /// Returns whether a record need not wait for the disk. The thread that adds.
-    bool has_room() const;
+    /// Returns the bytes of the largest record that need not wait for the disk. The thread that adds.
+    std::size_t room() const;
     /// Waits until all records are settled.
     void settle();
     /// Settles all records, and cuts the last file to its length. Returns 0, or errno of that. No record is

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/api/api.hpp"
 
-#include <mutex>
 #include <utility>
 
 #include <fmt/core.h>
@@ -9,6 +8,7 @@
 #include "app/api/configuration.hpp"
 #include "base/error.hpp"
 #include "observe/api_query.hpp"
+#include "observe/http_limits.hpp"
 #include "runtime/executor.hpp"
 
 namespace spead::app {
@@ -61,7 +61,7 @@ std::optional<HttpRoute> Api::route(const HttpRequest& request) {
         return answer;
     if (request.path == kConfiguration)
         return request.method == "PUT" ? put_configuration(request) : configuration(request);
-    if (const ChangePath* const found = changes_.find(request.path))
+    if (const ChangePath* const found = shared_->changes.find(request.path))
         return change(*found, request);
     return error_answer(404, fmt::format("there is no {} here; /api/v1 lists the paths", request.path));
 }
@@ -75,9 +75,10 @@ HttpRoute Api::configuration(const HttpRequest& request) {
         if (format != query.end() && format->second != "toml" && format->second != "json")
             throw_usage("format", "`{}` is unknown; give toml or json", format->second);
         const bool as_toml = format != query.end() && format->second == "toml";
-        return later(looks_, [as_toml](Process& process, const HttpRequest&) {
-            return show_configuration(process, as_toml);
-        });
+        return later(
+            looks_,
+            [as_toml](Process& process, const HttpRequest&) { return show_configuration(process, as_toml); },
+            observe::http_limits::kLongestBody);
     } catch (const UsageError& error) {
         return error_answer(400, error.what());
     }
@@ -89,7 +90,7 @@ HttpRoute Api::put_configuration(const HttpRequest& request) {
     if (request.if_match.empty())
         return error_answer(428,
                             "say which version is changed: If-Match: \"VERSION\", from a GET of this path");
-    return later(works_, ApiChanges::put_configuration);
+    return later(works_, ApiChanges::put_configuration, observe::http_limits::kLongestBody);
 }
 
 HttpRoute Api::change(const ChangePath& change, const HttpRequest& request) {
@@ -99,40 +100,49 @@ HttpRoute Api::change(const ChangePath& change, const HttpRequest& request) {
         return std::move(*refusal);
     if (!request.body_is("application/json"))
         return error_answer(415, "the body must be JSON: Content-Type: application/json");
-    return later(works_, [this, &change](Process& process, const HttpRequest& whole) {
-        return changes_.carry_out(process, change, whole);
-    });
+    // Within the shared part, which the job holds.
+    const Work work = [&changes = shared_->changes, &change](Process& process, const HttpRequest& whole) {
+        return changes.carry_out(process, change, whole);
+    };
+    return later(works_, work, kLongestChange);
 }
 
-/// Returns the route of a request that the process itself answers.
-HttpRoute Api::later(WorkQueue& queue, Work work) {
-    return observe::HttpLater{
-        [this, &queue, work = std::move(work)](HttpRequest request, observe::HttpReply reply) {
-            const auto asked = std::chrono::steady_clock::now();
-            const bool taken = queue.post([this, work, request = std::move(request), reply, asked] {
-                try {
-                    reply(carry_out(work, request, asked));
-                } catch (const std::exception&) {
-                    // Without memory for an answer, the client's patience ends.
-                }
-            });
-            if (!taken)
-                reply(error_answer(503,
-                                   "too many requests wait for the process; nothing was changed, ask again"));
-        }};
+/// Returns the route of a request that the process itself answers, and whose body is not longer than
+/// `longest`.
+HttpRoute Api::later(WorkQueue& queue, Work work, std::size_t longest) {
+    return observe::HttpLater{[shared = shared_, &queue, work = std::move(work), longest](
+                                  HttpRequest request, observe::HttpReply reply) {
+        if (request.body.size() > longest) {
+            reply(error_answer(413, fmt::format("the body has {} bytes; this path takes at most {}",
+                                                request.body.size(), longest)));
+            return;
+        }
+        const auto asked = Clock::now();
+        const bool taken = queue.post([shared, work, request = std::move(request), reply, asked] {
+            try {
+                reply(carry_out(*shared, work, request, asked));
+            } catch (const std::exception&) {
+                // Without memory for an answer, the client's patience ends.
+            }
+        });
+        if (!taken)
+            reply(
+                error_answer(503, "too many requests wait for the process; nothing was changed, ask again"));
+    }};
 }
 
-HttpAnswer Api::carry_out(const Work& work, const HttpRequest& request,
-                          std::chrono::steady_clock::time_point asked) {
-    const std::shared_lock lock(mutex_);
-    if (process_ == nullptr)
-        return error_answer(503, "the run has not begun yet, or it ends; nothing was changed");
-    if (std::chrono::steady_clock::now() - asked > kPatience)
+HttpAnswer Api::carry_out(Shared& shared, const Work& work, const HttpRequest& request,
+                          Clock::time_point asked) {
+    if (Clock::now() - asked > kPatience)
         return error_answer(503, "earlier requests took too long; nothing was changed, ask again");
     try {
-        return work(*process_, request);
+        return work(shared.process, request);
     } catch (const runtime::Busy& error) {
         return error_answer(503, error.what());
+    } catch (const runtime::Ending& error) {
+        return error_answer(503, error.what());
+    } catch (const BadBody& error) {
+        return error_answer(400, error.what());
     } catch (const UsageError& error) {
         return error_answer(422, error.what());
     } catch (const Error& error) {
@@ -143,13 +153,11 @@ HttpAnswer Api::carry_out(const Work& work, const HttpRequest& request,
 }
 
 Api::Attached::Attached(Api& api, Process& process) : api_(api) {
-    const std::unique_lock lock(api_.mutex_);
-    api_.process_ = &process;
+    api_.shared_->process.attach(process);
 }
 
 Api::Attached::~Attached() {
-    const std::unique_lock lock(api_.mutex_);
-    api_.process_ = nullptr;
+    api_.shared_->process.detach();
 }
 
 }  // namespace spead::app

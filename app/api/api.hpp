@@ -5,11 +5,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <shared_mutex>
 #include <string>
 #include <vector>
 
 #include "app/api/api_changes.hpp"
+#include "app/api/running_process.hpp"
 #include "app/api/work_queue.hpp"
 #include "app/prompt/process.hpp"
 #include "observe/api_access.hpp"
@@ -34,7 +34,8 @@ class Api {
     /// Decides how a request is answered; nothing: it is not under /api/. The HTTP server's thread.
     std::optional<observe::HttpRoute> route(const observe::HttpRequest& request);
 
-    /// Attaches a process while it lives. Its executor is closed before the end: so no request waits for it.
+    /// Attaches a process while it lives. Its executor is closed before the end: so no request waits for it,
+    /// and the end waits for no request (RunningProcess::detach).
     class Attached {
       public:
         Attached(Api& api, Process& process);
@@ -46,24 +47,31 @@ class Api {
         Api& api_;
     };
 
+    /// Limits the body of a POST, in bytes. A change has a few arguments; the server's limit is for PUT.
+    static constexpr std::size_t kLongestChange = 65536;
+
   private:
     const observe::ApiToken* token() const { return token_ ? &*token_ : nullptr; }
 
+    /// Holds everything that a job uses: one that hangs may outlive the API.
+    struct Shared {
+        ApiChanges changes;
+        RunningProcess process;
+    };
     using Work = std::function<observe::HttpAnswer(Process&, const observe::HttpRequest&)>;
+    using Clock = std::chrono::steady_clock;
 
-    observe::HttpRoute later(WorkQueue& queue, Work work);
-    observe::HttpAnswer carry_out(const Work& work, const observe::HttpRequest& request,
-                                  std::chrono::steady_clock::time_point asked);
+    observe::HttpRoute later(WorkQueue& queue, Work work, std::size_t longest);
+    static observe::HttpAnswer carry_out(Shared& shared, const Work& work,
+                                         const observe::HttpRequest& request, Clock::time_point asked);
     observe::HttpRoute configuration(const observe::HttpRequest& request);
     observe::HttpRoute put_configuration(const observe::HttpRequest& request);
     observe::HttpRoute change(const ChangePath& change, const observe::HttpRequest& request);
 
     const std::vector<std::string> names_;  ///< of this machine
     const std::optional<observe::ApiToken> token_;
-    const ApiChanges changes_;
+    const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
     observe::ApiAnswers answers_;
-    std::shared_mutex mutex_;     ///< held shared while the process is used
-    Process* process_ = nullptr;  ///< guarded; null: there is none
     WorkQueue looks_;
     WorkQueue works_;  ///< for changes, which may take long
 };

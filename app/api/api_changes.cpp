@@ -13,6 +13,7 @@
 #include "base/foreign_json.hpp"
 #include "base/log.hpp"
 #include "config/config.hpp"
+#include "observe/json.hpp"
 
 namespace spead::app {
 
@@ -36,7 +37,17 @@ HttpAnswer done(const std::string& text) {
                 json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n")};
 }
 
-/// Logs a change with its source, and that it was refused if `change` throws.
+/// Returns the command's words for the request's body. Throws BadBody, and UsageError.
+std::vector<std::string> words_in(const HttpRequest& request, const ChangePath& change) {
+    if (request.body.empty())
+        return words_of(change, nlohmann::json::object());
+    const nlohmann::json body = parse_foreign(request.body);
+    if (!body.is_object())
+        throw BadBody("the body is no JSON object; write {\"stream\": \"s0\"}");
+    return words_of(change, body);
+}
+
+/// Logs a change with its source, and that it was refused if `change` throws. `change` may complete `what`.
 template <typename Change>
 void logged(const HttpRequest& request, const std::string& what, Change&& change) {
     try {
@@ -60,19 +71,28 @@ const ChangePath* ApiChanges::find(std::string_view path) const {
 
 HttpAnswer ApiChanges::carry_out(Process& process, const ChangePath& change,
                                  const HttpRequest& request) const {
-    const Json body = request.body.empty() ? Json::object() : parse_foreign<Json>(request.body);
-    if (!body.is_object())
-        return error_answer(400, "the body is no JSON object; write {\"stream\": \"s0\"}");
-    const std::vector<std::string> words = words_of(change, body);
     std::string text;
     PromptSession session;
     session.attached = true;
     session.print = [&text](std::string_view part) { text += part; };
     Context context{process, grammar_, session};
-    logged(request, fmt::format("{}", fmt::join(words, " ")), [&] { app::carry_out(context, words); });
+    std::string what = change.path;
+    logged(request, what, [&] {
+        const std::vector<std::string> words = words_in(request, change);
+        what = fmt::format("{}", fmt::join(words, " "));
+        app::carry_out(context, words);
+    });
     while (text.ends_with('\n'))
         text.pop_back();
     return done(text);
+}
+
+HttpAnswer ApiChanges::shutdown(Process& process, const ChangePath& change, const HttpRequest& request) {
+    logged(request, "shutdown", [&] {
+        words_in(request, change);
+        process.end();
+    });
+    return done("");
 }
 
 HttpAnswer ApiChanges::put_configuration(Process& process, const HttpRequest& request) {

@@ -12,7 +12,6 @@
 
 namespace spead::app {
 
-using observe::Json;
 using Kind = ChangePath::Kind;
 
 namespace {
@@ -68,7 +67,7 @@ void add_word(ChangePath& change, std::string_view word) {
 }
 
 /// Returns a value as the prompt would take it.
-std::string text_of(const std::string& name, const Json& value) {
+std::string text_of(const std::string& name, const nlohmann::json& value) {
     if (value.is_string())
         return value.get<std::string>();
     if (value.is_number() || value.is_boolean())
@@ -76,7 +75,7 @@ std::string text_of(const std::string& name, const Json& value) {
     throw_usage(name, "it is {}, and must be a text, a number, true or false", value.type_name());
 }
 
-void check_names(const ChangePath& change, const Json& body) {
+void check_names(const ChangePath& change, const nlohmann::json& body) {
     std::vector<std::string> known;
     for (const ChangePath::Member& member : change.members)
         if (member.kind != Kind::literal)
@@ -113,7 +112,7 @@ std::vector<ChangePath> change_paths() {
     return paths;
 }
 
-std::vector<std::string> words_of(const ChangePath& change, const Json& body) {
+std::vector<std::string> words_of(const ChangePath& change, const nlohmann::json& body) {
     check_names(change, body);
     std::vector<std::string> words = change.words;
     for (const ChangePath::Member& member : change.members) {

@@ -6,8 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "app/prompt/grammar.hpp"
-#include "observe/json.hpp"
 
 /// Translates requests for changes into commands of the prompt. Both have one table, so nothing that the
 /// prompt can change is missing, and refusals have the same words. Pure.
@@ -43,7 +44,7 @@ ChangePath change_path(const PromptCommand& command);
 std::vector<ChangePath> change_paths();
 
 /// Returns the command's words for a request's body. Throws UsageError for a member that is missing, unknown,
-/// or no text.
-std::vector<std::string> words_of(const ChangePath& change, const observe::Json& body);
+/// or no text. `body` is sorted by name: an ordered one would look through all members at each new one.
+std::vector<std::string> words_of(const ChangePath& change, const nlohmann::json& body);
 
 }  // namespace spead::app

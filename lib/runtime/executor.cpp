@@ -47,7 +47,7 @@ void Executor::run_until(std::function<bool()> function, std::chrono::nanosecond
         }
     }
     if (job->state != Job::State::done)
-        throw_error("control", "the program is ending");
+        throw Ending("control", "the program is ending");
     if (job->error)
         std::rethrow_exception(job->error);
 }

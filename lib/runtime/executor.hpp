@@ -20,6 +20,12 @@ class Busy : public Error {
     using Error::Error;
 };
 
+/// Reports that the program ends.
+class Ending : public Error {
+  public:
+    using Error::Error;
+};
+
 /// Runs functions of control threads (prompts, an attached terminal, signals) on the main thread, which owns
 /// every change. A function is posted and runs between two rounds of Engine::run.
 ///
@@ -34,9 +40,9 @@ class Executor {
 
     static constexpr std::chrono::seconds kPatience{30};
 
-    /// Runs `function` on the main thread and returns what it returns, or throws what it throws. Throws Error
-    /// when the program ends, and Busy when the main thread has not begun with it for `patience`; then it
-    /// will not run. A function that has begun is waited for.
+    /// Runs `function` on the main thread and returns what it returns, or throws what it throws. Throws
+    /// Ending when the program ends, and Busy when the main thread has not begun with it for `patience`; then
+    /// it will not run. A function that has begun is waited for.
     template <typename Function>
     auto call(Function&& function, std::chrono::nanoseconds patience = kPatience) {
         using Result = std::invoke_result_t<Function>;

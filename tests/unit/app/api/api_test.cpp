@@ -112,6 +112,23 @@ TEST_F(ApiTest, WithoutAProcessNothingChanges) {
     EXPECT_TRUE(process_.plan_.receives[0].enabled);
 }
 
+TEST_F(ApiTest, TheEndIsNoFaultOfTheRequest) {
+    process_.ending = true;
+    EXPECT_EQ(ask(request("GET", "/api/v1/configuration")).status, 503);
+}
+
+TEST_F(ApiTest, AChangeHasAShortBody) {
+    const std::string body = R"({"stream":"s0"})";
+    const std::string spaces(Api::kLongestChange - body.size(), ' ');
+    EXPECT_EQ(post("stream/stop", body + spaces).status, 200);
+    EXPECT_EQ(post("stream/start", body + spaces + ' ').status, 413);
+    EXPECT_FALSE(process_.plan_.receives[0].enabled);
+    HttpRequest asked = request("PUT", "/api/v1/configuration",
+                                configuration_text(process_.plan_).toml + '#' + spaces + spaces);
+    asked.if_match = "*";
+    EXPECT_EQ(ask(asked).status, 200) << "a configuration may be longer";
+}
+
 TEST_F(ApiTest, ChangesAreThoseOfThePrompt) {
     const HttpAnswer answer = post("stream/stop", R"({"stream":"s0"})");
     EXPECT_EQ(answer.status, 200);

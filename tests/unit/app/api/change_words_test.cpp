@@ -10,7 +10,6 @@
 namespace spead::app {
 namespace {
 
-using observe::Json;
 using testing::HasSubstr;
 using Kind = ChangePath::Kind;
 using Words = std::vector<std::string>;
@@ -19,7 +18,7 @@ ChangePath change_of(const std::string& syntax) {
     return change_path({syntax, "", "", {}});
 }
 Words words(const std::string& syntax, const char* body) {
-    return words_of(change_of(syntax), Json::parse(body));
+    return words_of(change_of(syntax), nlohmann::json::parse(body));
 }
 std::string refusal(const std::string& syntax, const char* body) {
     try {
@@ -54,8 +53,8 @@ TEST(ChangeWords, ThePathHasTheWordsAndMembersAreArguments) {
 TEST(ChangeWords, ABodyBecomesTheCommand) {
     EXPECT_EQ(words(kAdd, R"({"settings":{"heaps.queue_depth":64,"enabled":true},"endpoints":"239.1.0.0:7148",
                               "name":"s 1","port":"p0"})"),
-              (Words{"stream", "add", "s 1", "port", "p0", "endpoints", "239.1.0.0:7148", "heaps.queue_depth",
-                     "64", "enabled", "true"}));
+              (Words{"stream", "add", "s 1", "port", "p0", "endpoints", "239.1.0.0:7148", "enabled", "true",
+                     "heaps.queue_depth", "64"}));
     EXPECT_EQ(words("stream stop STREAM|all", R"({"stream":"all"})"), (Words{"stream", "stop", "all"}));
     EXPECT_EQ(words("dummy SEND [PACKETS]", R"({"send":"d0","packets":8})"), (Words{"dummy", "d0", "8"}));
     EXPECT_EQ(words("dummy SEND [PACKETS]", R"({"send":"d0"})"), (Words{"dummy", "d0"}));

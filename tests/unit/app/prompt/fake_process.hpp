@@ -4,6 +4,7 @@
 #include "app/prompt/process.hpp"
 #include "base/error.hpp"
 #include "config/config.hpp"
+#include "runtime/executor.hpp"
 #include "tests/unit/observe/snapshots.hpp"
 
 namespace spead::test {
@@ -35,6 +36,8 @@ endpoints = ["239.4.0.0:7148"]
     runtime::Plan plan() override {
         if (busy)
             throw_error("control", "the program is busy");
+        if (ending)
+            throw runtime::Ending("control", "the program is ending");
         return plan_;
     }
     stats::Snapshot snapshot() override { return now_; }
@@ -82,6 +85,7 @@ endpoints = ["239.4.0.0:7148"]
     std::string level;
     bool ended = false;
     bool busy = false;
+    bool ending = false;
 };
 
 }  // namespace spead::test

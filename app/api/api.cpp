@@ -25,6 +25,7 @@ namespace {
 constexpr std::chrono::seconds kPatience{30};
 
 constexpr std::string_view kConfiguration = "/api/v1/configuration";
+constexpr std::string_view kShutdown = "/api/v1/shutdown";
 
 HttpAnswer json_answer(const Json& json) {
     return {.type = "application/json",
@@ -41,6 +42,13 @@ HttpAnswer show_configuration(Process& process, bool as_toml) {
                                 : json_answer({{"version", now.version}, {"toml", now.toml}});
     answer.fields.emplace_back("ETag", fmt::format("\"{}\"", now.version));
     return answer;
+}
+
+std::optional<HttpAnswer> why_too_long(const HttpRequest& request, std::size_t longest) {
+    if (request.body.size() <= longest)
+        return std::nullopt;
+    return error_answer(
+        413, fmt::format("the body has {} bytes; this path takes at most {}", request.body.size(), longest));
 }
 
 }  // namespace
@@ -100,6 +108,8 @@ HttpRoute Api::change(const ChangePath& change, const HttpRequest& request) {
         return std::move(*refusal);
     if (!request.body_is("application/json"))
         return error_answer(415, "the body must be JSON: Content-Type: application/json");
+    if (change.path == kShutdown)
+        return shutdown(change);
     // Within the shared part, which the job holds.
     const Work work = [&changes = shared_->changes, &change](Process& process, const HttpRequest& whole) {
         return changes.carry_out(process, change, whole);
@@ -107,14 +117,28 @@ HttpRoute Api::change(const ChangePath& change, const HttpRequest& request) {
     return later(works_, work, kLongestChange);
 }
 
+/// Returns the route of the end, which waits for no other change and for no main thread.
+HttpRoute Api::shutdown(const ChangePath& change) {
+    return observe::HttpLater{
+        [shared = shared_, &change](const HttpRequest& request, const observe::HttpReply& reply) {
+            if (auto refusal = why_too_long(request, kLongestChange)) {
+                reply(std::move(*refusal));
+                return;
+            }
+            const Work work = [&change](Process& process, const HttpRequest& whole) {
+                return ApiChanges::shutdown(process, change, whole);
+            };
+            reply(carry_out(*shared, work, request, Clock::now()));
+        }};
+}
+
 /// Returns the route of a request that the process itself answers, and whose body is not longer than
 /// `longest`.
 HttpRoute Api::later(WorkQueue& queue, Work work, std::size_t longest) {
     return observe::HttpLater{[shared = shared_, &queue, work = std::move(work), longest](
                                   HttpRequest request, observe::HttpReply reply) {
-        if (request.body.size() > longest) {
-            reply(error_answer(413, fmt::format("the body has {} bytes; this path takes at most {}",
-                                                request.body.size(), longest)));
+        if (auto refusal = why_too_long(request, longest)) {
+            reply(std::move(*refusal));
             return;
         }
         const auto asked = Clock::now();

@@ -61,6 +61,7 @@ class Api {
     using Work = std::function<observe::HttpAnswer(Process&, const observe::HttpRequest&)>;
     using Clock = std::chrono::steady_clock;
 
+    observe::HttpRoute shutdown(const ChangePath& change);
     observe::HttpRoute later(WorkQueue& queue, Work work, std::size_t longest);
     static observe::HttpAnswer carry_out(Shared& shared, const Work& work,
                                          const observe::HttpRequest& request, Clock::time_point asked);

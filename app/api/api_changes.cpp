@@ -47,6 +47,19 @@ std::vector<std::string> words_in(const HttpRequest& request, const ChangePath& 
     return words_of(change, body);
 }
 
+/// Sets the log level of a configuration that is carried out already. So this may not fail any more: returns
+/// words to add to the answer.
+std::string problem_of_log_level(Process& process, const std::string& level) {
+    if (level.empty())
+        return {};
+    try {
+        process.log_level(level);
+    } catch (const Error& error) {
+        return fmt::format("; its log level is not set yet: {}", error.what());
+    }
+    return {};
+}
+
 /// Logs a change with its source, and that it was refused if `change` throws. `change` may complete `what`.
 template <typename Change>
 void logged(const HttpRequest& request, const std::string& what, Change&& change) {
@@ -115,11 +128,10 @@ HttpAnswer ApiChanges::put_configuration(Process& process, const HttpRequest& re
                 same = plan == now;
                 return plan;
             });
-            if (!wanted.runtime.log_level.empty())
-                process.log_level(wanted.runtime.log_level);
             text = same ? "the configuration had no changes"
                         : fmt::format("the configuration was carried out: {} streams, {} senders",
                                       wanted.receives.size(), wanted.sends.size());
+            text += problem_of_log_level(process, wanted.runtime.log_level);
         });
     } catch (const OtherVersion& error) {
         return error_answer(412, error.what());

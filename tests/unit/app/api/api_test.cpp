@@ -117,6 +117,39 @@ TEST_F(ApiTest, TheEndIsNoFaultOfTheRequest) {
     EXPECT_EQ(ask(request("GET", "/api/v1/configuration")).status, 503);
 }
 
+TEST_F(ApiTest, ShutdownWaitsForNoOtherChange) {
+    std::promise<void> begun;
+    std::promise<void> may_end;
+    process_.on_stop_port = [&] {
+        begun.set_value();
+        may_end.get_future().wait();
+    };
+    std::promise<HttpAnswer> stopped;
+    const HttpRequest stop = request("POST", "/api/v1/port/stop", R"({"port":"p0"})");
+    HttpRoute route = api_.route(stop).value();
+    std::get<observe::HttpLater>(route).begin(stop, [&](const HttpAnswer& made) { stopped.set_value(made); });
+    begun.get_future().wait();
+    EXPECT_EQ(post("shutdown", "[]").status, 400);
+    EXPECT_EQ(post("shutdown", R"({"now":true})").status, 422);
+    EXPECT_FALSE(process_.ended);
+    EXPECT_EQ(post("shutdown", "").status, 200);
+    EXPECT_TRUE(process_.ended);
+    may_end.set_value();
+    EXPECT_EQ(stopped.get_future().get().status, 200);
+}
+
+TEST_F(ApiTest, AConfigurationIsCarriedOutThoughItsLogLevelIsNot) {
+    runtime::Plan wanted = process_.plan_;
+    wanted.runtime.log_level = "debug";
+    HttpRequest asked = request("PUT", "/api/v1/configuration", configuration_text(wanted).toml);
+    asked.if_match = "*";
+    process_.refuses_level = true;
+    const HttpAnswer answer = ask(asked);
+    EXPECT_EQ(answer.status, 200) << "the configuration has changed";
+    EXPECT_THAT(*answer.body, HasSubstr("its log level is not set yet: control: busy"));
+    EXPECT_EQ(process_.plan_.runtime.log_level, "debug");
+}
+
 TEST_F(ApiTest, AChangeHasAShortBody) {
     const std::string body = R"({"stream":"s0"})";
     const std::string spaces(Api::kLongestChange - body.size(), ' ');

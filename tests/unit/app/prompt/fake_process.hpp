@@ -50,12 +50,20 @@ endpoints = ["239.4.0.0:7148"]
         plan_ = wanted;
     }
     void end() override { ended = true; }
-    void log_level(const std::string& text) override { level = text; }
+    void log_level(const std::string& text) override {
+        if (refuses_level)
+            throw runtime::Busy("control", "busy");
+        level = text;
+    }
     std::vector<std::vector<stats::RuleSnapshot>> rules() override { return {now_.ports[0].rules}; }
     std::vector<std::pair<std::string, std::uint64_t>> xstats(const std::string&) override {
         return {{"rx_good_packets", 77}};
     }
-    void stop_port(const std::string& port) override { done.push_back("stop port " + port); }
+    void stop_port(const std::string& port) override {
+        if (on_stop_port)
+            on_stop_port();
+        done.push_back("stop port " + port);
+    }
     void start_port(const std::string& port) override { done.push_back("start port " + port); }
     void start_capture(const std::string& stream, const capture::Options& options) override {
         done.push_back("capture " + stream + " to " + options.files.at(0));
@@ -86,6 +94,8 @@ endpoints = ["239.4.0.0:7148"]
     bool ended = false;
     bool busy = false;
     bool ending = false;
+    bool refuses_level = false;
+    std::function<void()> on_stop_port;
 };
 
 }  // namespace spead::test

@@ -7,6 +7,7 @@
 
 #include "app/api/configuration.hpp"
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "observe/api_query.hpp"
 #include "observe/http_limits.hpp"
 #include "runtime/executor.hpp"
@@ -61,6 +62,17 @@ Api::Api(Options options)
       works_("http-change", options.cpus) {}
 
 std::optional<HttpRoute> Api::route(const HttpRequest& request) {
+    std::optional<HttpRoute> route = route_of(request);
+    const auto* const refusal = route ? std::get_if<HttpAnswer>(&*route) : nullptr;
+    // Anybody may ask, so a flood is cut short, and so is the path.
+    if (refusal != nullptr && refusal->status >= 400 && !request.reads())
+        log_limited(refusals_, LogType::app, LogLevel::notice, "api: {} asked for `{} {}` in vain: {} {}",
+                    request.client, request.method.substr(0, 16), request.path.substr(0, 200),
+                    refusal->status, observe::phrase_of(refusal->status));
+    return route;
+}
+
+std::optional<HttpRoute> Api::route_of(const HttpRequest& request) {
     if (!request.path.starts_with("/api/") && request.path != "/api")
         return std::nullopt;
     if (auto refusal = observe::why_not_read(request, names_))

@@ -12,6 +12,7 @@
 #include "app/api/running_process.hpp"
 #include "app/api/work_queue.hpp"
 #include "app/prompt/process.hpp"
+#include "base/log.hpp"
 #include "observe/api_access.hpp"
 #include "observe/api_answers.hpp"
 
@@ -61,6 +62,7 @@ class Api {
     using Work = std::function<observe::HttpAnswer(Process&, const observe::HttpRequest&)>;
     using Clock = std::chrono::steady_clock;
 
+    std::optional<observe::HttpRoute> route_of(const observe::HttpRequest& request);
     observe::HttpRoute shutdown(const ChangePath& change);
     observe::HttpRoute later(WorkQueue& queue, Work work, std::size_t longest);
     static observe::HttpAnswer carry_out(Shared& shared, const Work& work,
@@ -73,6 +75,7 @@ class Api {
     const std::optional<observe::ApiToken> token_;
     const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
     observe::ApiAnswers answers_;
+    LogLimiter refusals_;  ///< of changes, from clients who need not have the token
     WorkQueue looks_;
     WorkQueue works_;  ///< for changes, which may take long
 };

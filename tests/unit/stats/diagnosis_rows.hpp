@@ -157,6 +157,16 @@ inline const CauseRow kCauseRows[] = {
      Stage::consumer,
      "s0: 77 heaps were not written: its readers",
      {"dada_db -n"}},
+    {"SinkNoPlace",
+     [](Snapshot& s) {
+         s.streams[0].heaps_unwritten = 77;
+         s.streams[0].sink_loss = "its file exists already";
+         s.streams[0].sink_lacks_place = true;
+     },
+     Cause::sink_no_place,
+     Stage::consumer,
+     "s0: 77 heaps were not written: its file",
+     {"another directory"}},
     {"PoolSmall",
      [](Snapshot& s) { set(s, PacketOutcome::no_memory); },
      Cause::pool_too_small,

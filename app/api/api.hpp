@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/api/api_changes.hpp"
-#include "app/api/running_process.hpp"
+#include "app/api/process_of_run.hpp"
 #include "app/api/work_queue.hpp"
 #include "app/prompt/process.hpp"
 #include "base/log.hpp"
@@ -36,7 +36,7 @@ class Api {
     std::optional<observe::HttpRoute> route(const observe::HttpRequest& request);
 
     /// Attaches a process while it lives. Its executor is closed before the end: so no request waits for it,
-    /// and the end waits for no request (RunningProcess::detach).
+    /// and the end waits for no request (ProcessOfRun::detach).
     class Attached {
       public:
         Attached(Api& api, Process& process);
@@ -57,7 +57,7 @@ class Api {
     /// Holds everything that a job uses: one that hangs may outlive the API.
     struct Shared {
         ApiChanges changes;
-        RunningProcess process;
+        ProcessOfRun process;
     };
     using Work = std::function<observe::HttpAnswer(Process&, const observe::HttpRequest&)>;
     using Clock = std::chrono::steady_clock;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "app/api/running_process.hpp"
+#include "app/api/process_of_run.hpp"
 
 #include <future>
 
@@ -22,9 +22,9 @@ class SlowProcess : public test::FakeProcess {
     std::promise<void> may_end;
 };
 
-TEST(RunningProcess, RefusesCallsBeforeAndAfterTheRun) {
+TEST(ProcessOfRun, RefusesCallsBeforeAndAfterTheRun) {
     test::FakeProcess process;
-    RunningProcess running;
+    ProcessOfRun running;
     EXPECT_THROW(running.plan(), runtime::Ending);
     running.attach(process);
     EXPECT_EQ(running.plan(), process.plan_);
@@ -33,9 +33,9 @@ TEST(RunningProcess, RefusesCallsBeforeAndAfterTheRun) {
     EXPECT_FALSE(process.ended);
 }
 
-TEST(RunningProcess, TheEndWaitsForACallUnderWayAndRefusesOthers) {
+TEST(ProcessOfRun, TheEndWaitsForACallUnderWayAndRefusesOthers) {
     SlowProcess process;
-    RunningProcess running;
+    ProcessOfRun running;
     running.attach(process);
     std::thread caller([&] { running.stop_port("p0"); });
     process.begun.get_future().wait();

@@ -12,7 +12,7 @@ namespace spead::app {
 /// Represents the process of a run that may end while other threads still use this. Each call holds the run
 /// only while it lasts. A job that reads a body or writes a file between two calls does not delay the end.
 /// Calls without a process throw runtime::Ending. Any thread.
-class RunningProcess : public Process {
+class ProcessOfRun : public Process {
   public:
     /// Makes calls reach `process`, until detach().
     void attach(Process& process);

@@ -31,10 +31,10 @@ std::string steering(const port::Capabilities& c) {
 }  // namespace
 
 std::string driver_table(std::span<const port::Driver* const> drivers) {
-    using Row = std::array<std::string, 13>;
-    std::vector<Row> rows{{"driver", "named by", "steering", "membership", "chains sent", "zero copy",
-                           "freed late", "interrupt", "by source", "lossless", "timestamps", "send times",
-                           "largest frame"}};
+    using TableRow = std::array<std::string, 13>;
+    std::vector<TableRow> rows{{"driver", "named by", "steering", "membership", "chains sent", "zero copy",
+                                "freed late", "interrupt", "by source", "lossless", "timestamps",
+                                "send times", "largest frame"}};
     for (const port::Driver* driver : drivers) {
         const port::Capabilities c = driver->declared();
         rows.push_back({std::string(driver->name()), named_by(*driver), steering(c),
@@ -44,8 +44,8 @@ std::string driver_table(std::span<const port::Driver* const> drivers) {
                         yes(c.lossless), std::string(port::name_of(c.rx_timestamps)), yes(c.send_on_time),
                         fmt::format("{}", c.max_rx_frame)});
     }
-    std::array<std::size_t, std::tuple_size_v<Row>> widths{};
-    for (const Row& row : rows)
+    std::array<std::size_t, std::tuple_size_v<TableRow>> widths{};
+    for (const TableRow& row : rows)
         for (std::size_t i = 0; i < row.size(); i++)
             widths[i] = std::max(widths[i], observe::display_width(row[i]));
     std::string text;

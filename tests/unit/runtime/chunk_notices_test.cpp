@@ -38,7 +38,7 @@ nlohmann::json notice_of(const SinkPlan& sink_plan, const std::string& socket_pa
         sink->settle();
         EXPECT_TRUE(kept);
         std::array<char, 4096> more{};
-        const ssize_t n = recv(client.get(), more.data(), more.size(), MSG_DONTWAIT);
+        const ssize_t n = ::recv(client.get(), more.data(), more.size(), MSG_DONTWAIT);
         text.append(more.data(), static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
         std::this_thread::yield();
     }

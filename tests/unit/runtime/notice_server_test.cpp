@@ -46,7 +46,7 @@ class NoticeClient {
         std::size_t end = 0;
         while ((end = text_.find('\n')) == std::string::npos) {
             std::array<char, 65536> more{};
-            const ssize_t n = recv(fd_.get(), more.data(), more.size(), 0);
+            const ssize_t n = ::recv(fd_.get(), more.data(), more.size(), 0);
             if (n <= 0)
                 return {};
             text_.append(more.data(), static_cast<std::size_t>(n));

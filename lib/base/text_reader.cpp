@@ -60,6 +60,19 @@ std::uint64_t TextReader::number(std::string_view wanted) {
     return value;
 }
 
+std::uint64_t TextReader::number(std::string_view wanted, std::uint64_t least, std::uint64_t most) {
+    const TextReader before = *this;
+    const std::uint64_t value = number(wanted);
+    if (value < least || value > most)
+        before.fail(wanted, value < least ? ", too little" : ", too much");
+    return value;
+}
+
+void TextReader::want(std::string_view sign) {
+    if (!take(sign))
+        fail(fmt::format("`{}`", sign));
+}
+
 void TextReader::fail(std::string_view wanted, std::string_view extra) const {
     throw_usage(where_, "the {} has {} at character {}{}; give {}", kind_.name, shown(token_), at_ + 1, extra,
                 wanted);

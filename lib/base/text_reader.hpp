@@ -39,6 +39,11 @@ class TextReader {
     /// Parses a number: decimal or 0x hexadecimal, up to 64 bits. Throws as fail() if the token is none.
     std::uint64_t number(std::string_view wanted);
 
+    /// Parses a number of a range. Throws as fail() at the number if it is outside.
+    std::uint64_t number(std::string_view wanted, std::uint64_t least, std::uint64_t most);
+    /// Goes past `sign`. Throws as fail() if the token is another.
+    void want(std::string_view sign);
+
     /// Throws UsageError with the token, its place, `extra`, and the possible tokens.
     [[noreturn]] void fail(std::string_view wanted, std::string_view extra = {}) const;
 

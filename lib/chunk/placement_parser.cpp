@@ -89,13 +89,13 @@ class PlacementParser {
         } else {
             axis.name = "time";
         }
-        want(":");
+        reader_.want(":");
         axis.term = term();
         if (reader_.token() == "[") {
             reader_.next();
             axis.count = narrow<std::uint32_t>("the number of places, as in [2]", 1,
                                                std::numeric_limits<std::uint32_t>::max());
-            want("]");
+            reader_.want("]");
         } else if (!axis.term.list.empty()) {
             axis.count = static_cast<std::uint32_t>(axis.term.list.size());
         } else {
@@ -196,7 +196,7 @@ class PlacementParser {
             reader_.fail(list_of(kWidths), hint(reader_.token(), kWidths));
         reader_.next();
         extra.bytes = 1U << i;
-        want(":");
+        reader_.want(":");
         extra.term = term();
         placement_.extras.push_back(std::move(extra));
         if (reader_.token() != ";" && !reader_.token().empty())
@@ -205,7 +205,7 @@ class PlacementParser {
 
     void rows() {
         placement_.rows.bytes = positive("the bytes of a row, as in rows 512 by 65536");
-        want("by");
+        reader_.want("by");
         placement_.rows.stride = positive("the bytes from one row to the next, as in rows 512 by 65536");
     }
 
@@ -219,22 +219,13 @@ class PlacementParser {
                                   std::numeric_limits<std::uint32_t>::max());
     }
 
-    void want(std::string_view sign) {
-        if (!reader_.take(sign))
-            reader_.fail(fmt::format("`{}`", sign));
-    }
-
     std::uint64_t positive(std::string_view wanted) {
-        return narrow<std::uint64_t>(wanted, 1, std::numeric_limits<std::uint64_t>::max());
+        return reader_.number(wanted, 1, std::numeric_limits<std::uint64_t>::max());
     }
 
     template <typename T>
     T narrow(std::string_view wanted, std::uint64_t least, std::uint64_t most) {
-        const TextReader before = reader_;
-        const std::uint64_t value = reader_.number(wanted);
-        if (value < least || value > most)
-            before.fail(wanted, value < least ? ", too little" : ", too much");
-        return static_cast<T>(value);
+        return static_cast<T>(reader_.number(wanted, least, most));
     }
 
     TextReader reader_;

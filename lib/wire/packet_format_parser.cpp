@@ -106,7 +106,7 @@ class FormatParser {
         PacketFormat::Field f;
         f.name = name();
         once(before, "field " + f.name);
-        want(":");
+        reader_.want(":");
         const auto* const width = std::find(kFieldWidths.begin(), kFieldWidths.end(), reader_.token());
         if (width == kFieldWidths.end())
             reader_.fail(list_of(kFieldWidths), hint(reader_.token(), kFieldWidths));
@@ -144,10 +144,10 @@ class FormatParser {
     void item() {
         const TextReader before = reader_;
         PacketFormat::Item item;
-        item.id = narrow<std::uint64_t>("the item's id, as in item 0x1600", PacketFormat::kLeastId,
-                                        PacketFormat::kMaxId);
+        item.id =
+            reader_.number("the item's id, as in item 0x1600", PacketFormat::kLeastId, PacketFormat::kMaxId);
         once(before, fmt::format("item {:#x}", item.id));
-        want(":");
+        reader_.want(":");
         item.value = sum();
         const auto same = std::find_if(format_.items.begin(), format_.items.end(),
                                        [&](const PacketFormat::Item& other) { return other.id == item.id; });
@@ -164,7 +164,7 @@ class FormatParser {
         PacketFormat::Condition c;
         c.field = known_field();
         once(before, fmt::format("{} {}", what, format_.fields[c.field].name));
-        want("=");
+        reader_.want("=");
         do {
             c.values.push_back(reader_.number("a value, as in require magic = 0xBEADFEED"));
             if (c.values.size() > PacketFormat::kMaxValues)
@@ -225,8 +225,8 @@ class FormatParser {
             may_follow_ = "`-`, ";
         }
         if (reader_.take("-")) {
-            l.less = narrow<std::uint64_t>("the bytes that are no payload, as in payload length * 8 - 32", 0,
-                                           PacketFormat::kMaxPayload);
+            l.less = reader_.number("the bytes that are no payload, as in payload length * 8 - 32", 0,
+                                    PacketFormat::kMaxPayload);
             may_follow_ = "";
         }
         format_.length = l;
@@ -257,22 +257,13 @@ class FormatParser {
             before.fail(fmt::format("at most {} {}", most, what));
     }
 
-    void want(std::string_view sign) {
-        if (!reader_.take(sign))
-            reader_.fail(fmt::format("`{}`", sign));
-    }
-
     std::uint64_t positive(std::string_view wanted) {
-        return narrow<std::uint64_t>(wanted, 1, std::numeric_limits<std::uint64_t>::max());
+        return reader_.number(wanted, 1, std::numeric_limits<std::uint64_t>::max());
     }
 
     template <typename T>
     T narrow(std::string_view wanted, std::uint64_t least, std::uint64_t most) {
-        const TextReader before = reader_;
-        const std::uint64_t value = reader_.number(wanted);
-        if (value < least || value > most)
-            before.fail(wanted, value < least ? ", too little" : ", too much");
-        return static_cast<T>(value);
+        return static_cast<T>(reader_.number(wanted, least, most));
     }
 
     TextReader reader_;

@@ -22,62 +22,59 @@ std::uint64_t most_items(const SendPlan& s) {
     return runtime::describes_apart(s) ? std::uint64_t{s.items} : 2 * std::uint64_t{s.items};
 }
 
-std::optional<PatternFault> repeat_fault(const SendPlan& s) {
+std::optional<KeyFault> repeat_fault(const SendPlan& s) {
     const std::uint32_t room = send::max_pointers(s.max_packet_size & ~7U);
     if (!s.repeat_items || most_items(s) < room)
         return std::nullopt;
-    return PatternFault{"repeat_items",
-                        fmt::format("packets of {} bytes have no room to repeat {} item pointers "
-                                    "and a payload; give larger packets or fewer items",
-                                    s.max_packet_size, most_items(s))};
+    return KeyFault{"repeat_items", fmt::format("packets of {} bytes have no room to repeat {} item pointers "
+                                                "and a payload; give larger packets or fewer items",
+                                                s.max_packet_size, most_items(s))};
 }
 
-std::optional<PatternFault> endpoints_fault(const SendPlan& s, std::string_view name) {
+std::optional<KeyFault> endpoints_fault(const SendPlan& s, std::string_view name) {
     const std::uint64_t senders = runtime::PatternOrder::senders_of(s);
     const std::uint64_t endpoints = s.endpoints.size();
     if (s.pattern == HeapPattern::p4 && senders != 1)
-        return PatternFault{"senders",
-                            fmt::format("pattern p4 has one sender for each endpoint, not {}; leave "
-                                        "`senders` out",
-                                        senders)};
+        return KeyFault{"senders", fmt::format("pattern p4 has one sender for each endpoint, not {}; leave "
+                                               "`senders` out",
+                                               senders)};
     if (s.pattern != HeapPattern::p1) {
         if (endpoints <= PatternHeap::kGroups)
             return std::nullopt;
-        return PatternFault{"endpoints",
-                            fmt::format("pattern {} has at most {} endpoints, not {}; give fewer", name,
-                                        PatternHeap::kGroups, endpoints)};
+        return KeyFault{"endpoints", fmt::format("pattern {} has at most {} endpoints, not {}; give fewer",
+                                                 name, PatternHeap::kGroups, endpoints)};
     }
     if (endpoints % senders == 0 || senders % endpoints == 0)
         return std::nullopt;
-    return PatternFault{"endpoints",
-                        fmt::format("{} endpoints cannot be shared out evenly to {} senders; give {}, "
-                                    "a multiple of it, or other `senders`",
-                                    endpoints, senders, senders)};
+    return KeyFault{"endpoints",
+                    fmt::format("{} endpoints cannot be shared out evenly to {} senders; give {}, "
+                                "a multiple of it, or other `senders`",
+                                endpoints, senders, senders)};
 }
 
 }  // namespace
 
-std::optional<PatternFault> pattern_fault(const SendPlan& s) {
+std::optional<KeyFault> pattern_fault(const SendPlan& s) {
     if (!s.from.empty() && (s.pattern != HeapPattern::none || s.verify))
-        return PatternFault{
+        return KeyFault{
             "from",
             "`from` sends heaps as they were stored, and `pattern` and `verify` make others; leave "
             "one of them out"};
     if (s.pattern == HeapPattern::none) {
         if (s.senders != 0)
-            return PatternFault{"senders", "`senders` belong to a pattern; give `pattern`, too"};
+            return KeyFault{"senders", "`senders` belong to a pattern; give `pattern`, too"};
         if (s.first_time != 0)
-            return PatternFault{"first_time", "`first_time` belongs to a pattern; give `pattern`, too"};
+            return KeyFault{"first_time", "`first_time` belongs to a pattern; give `pattern`, too"};
         return repeat_fault(s);
     }
     const std::string_view name = name_in(kHeapPatterns, s.pattern);
     if (s.items != 1)
-        return PatternFault{"items", fmt::format("pattern {} has one item of data, not {}; leave `items` out",
-                                                 name, s.items)};
+        return KeyFault{"items", fmt::format("pattern {} has one item of data, not {}; leave `items` out",
+                                             name, s.items)};
     if (s.address_bits != kPatternAddressBits)
-        return PatternFault{"addr_bits",
-                            fmt::format("pattern {} has {} address bits, not {}; leave `addr_bits` out", name,
-                                        kPatternAddressBits, s.address_bits)};
+        return KeyFault{"addr_bits",
+                        fmt::format("pattern {} has {} address bits, not {}; leave `addr_bits` out", name,
+                                    kPatternAddressBits, s.address_bits)};
     if (auto fault = endpoints_fault(s, name))
         return fault;
     return repeat_fault(s);

@@ -5,19 +5,14 @@
 #include <string>
 #include <string_view>
 
+#include "config/key_fault.hpp"
 #include "runtime/plan.hpp"
 
 namespace spead::config {
 
-/// Holds a rule that a [[send]] breaks.
-struct PatternFault {
-    std::string_view key;  ///< of [[send]]
-    std::string what;      ///< the fault and the fix
-};
-
 /// Checks the keys that depend on `pattern` and `repeat_items`. Returns the first fault. The endpoints are at
 /// least one, and the values are in their ranges.
-std::optional<PatternFault> pattern_fault(const runtime::SendPlan& send);
+std::optional<KeyFault> pattern_fault(const runtime::SendPlan& send);
 
 /// Refuses `p5`, a beam, with the reason. Throws UsageError for that name only.
 void refuse_beam(std::string_view pattern, const std::string& where);

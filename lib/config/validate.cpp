@@ -226,7 +226,7 @@ class Rules {
         if (r.chunk)
             chunk(path, r, *r.chunk);
         if (const auto fault = format_fault(r))
-            fail(fmt::format("{}{}", path, fault->key), "{}", fault->what);
+            fail(fmt::format("{}.{}", path, fault->key), "{}", fault->what);
         check_arrays(r, [&](std::string_view key) { return place(fmt::format("{}.sink.{}", path, key)); });
         if (r.capture)
             capture(path + ".capture", *r.capture);

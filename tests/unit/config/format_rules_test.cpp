@@ -46,13 +46,12 @@ TEST(FormatRules, TakePlacementsOfTheFormatsItems) {
 }
 
 TEST(FormatRules, RefuseItemsThatThePacketsDoNotHave) {
-    expect_fault(placed("heap 8; time: item 0x1700 [8]"), ".chunk.placement", "0x1700");
-    expect_fault(placed("heap 8; time: item 0x1700 [8]"), ".chunk.placement", "0x1600, 0x1601, 0x4101");
-    expect_fault(placed("heap 8; time: item 0x1600 [8]; extra u8: item 0x3102"), ".chunk.placement",
-                 "0x3102");
+    expect_fault(placed("heap 8; time: item 0x1700 [8]"), "chunk.placement", "0x1700");
+    expect_fault(placed("heap 8; time: item 0x1700 [8]"), "chunk.placement", "0x1600, 0x1601, 0x4101");
+    expect_fault(placed("heap 8; time: item 0x1600 [8]; extra u8: item 0x3102"), "chunk.placement", "0x3102");
     ReceivePlan none = placed("heap 8; time: item 0x1600 [8]");
     none.format = "header 8; field n: u32 at 0; count n";
-    expect_fault(none, ".chunk.placement", "have none");
+    expect_fault(none, "chunk.placement", "have none");
 }
 
 TEST(FormatRules, RefuseFiltersOfOtherItems) {
@@ -60,13 +59,13 @@ TEST(FormatRules, RefuseFiltersOfOtherItems) {
     r.filter = "item 0x4101 == 2 and source == 10.0.0.7";
     EXPECT_FALSE(format_fault(r));
     r.filter = "item 0x4101 == 2 or item 0x4109 == 2";
-    expect_fault(r, ".filter", "the filter reads item 0x4109");
+    expect_fault(r, "filter", "the filter reads item 0x4109");
 }
 
 TEST(FormatRules, RefuseTheSinkThatKnowsSpeadsSenders) {
     ReceivePlan r = vdif();
     r.sink.kind = runtime::SinkKind::verify;
-    expect_fault(r, ".sink.kind", "verify");
+    expect_fault(r, "sink.kind", "verify");
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 
 namespace spead::runtime {
 
-/// Makes the heaps of a [[send]] and submits them to its sender: the HeapGenerator, or the heap source of the
-/// engine's hooks. The engine makes, calls and destroys it on the main thread.
+/// Makes the heaps of a [[send]] and submits them to its sender: a SubmittingSource, or the heap source of
+/// the engine's hooks. The engine makes, calls and destroys it on the main thread.
 class HeapSource {
   public:
     virtual ~HeapSource() = default;

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/submitting_source.hpp"
+
+#include <array>
+#include <utility>
+
+#include "base/start_thread.hpp"
+#include "runtime/consumers.hpp"
+#include "wire/flavour.hpp"
+
+namespace spead::runtime {
+
+SubmittingSource::SubmittingSource(const SendPlan& plan, send::Sender& sender, memory::RegionTable& regions,
+                                   std::size_t bytes)
+    : plan_(plan), memory_(bytes), sender_(sender), regions_(regions) {
+    regions_.add({memory_.base(), memory_.length(), memory::MemoryKind::host, -1});
+}
+
+SubmittingSource::~SubmittingSource() {
+    regions_.remove(memory_.base());
+}
+
+void SubmittingSource::end_thread() {
+    abandon();
+    join();
+}
+
+void SubmittingSource::start(const std::vector<unsigned>& cpus, std::int64_t heaps) {
+    join();
+    plan_.heaps = heaps;
+    start_again(stops_.size());
+    stops_.clear();
+    failure_.clear();
+    stop_.store(false, std::memory_order_relaxed);
+    done_.store(false, std::memory_order_relaxed);
+    try {
+        thread_ = start_thread("send " + plan_.name, [this, cpus] {
+            run_on(cpus);
+            run();
+        });
+    } catch (...) {
+        done_.store(true, std::memory_order_relaxed);
+        throw;
+    }
+}
+
+void SubmittingSource::abandon() noexcept {
+    stop_.store(true, std::memory_order_release);
+    abandon_.store(true, std::memory_order_release);
+    sender_.request_stop();
+}
+
+void SubmittingSource::join() {
+    if (thread_.joinable())
+        thread_.join();
+}
+
+void SubmittingSource::run() {
+    try {
+        submit_all();
+        while (sender_.in_flight() != 0 && !abandon_.load(std::memory_order_acquire)) {
+            collect();
+            wait_.wait(idle_rounds_);
+        }
+    } catch (const std::exception& e) {
+        note(e);
+    }
+    done_.store(true, std::memory_order_release);
+}
+
+void SubmittingSource::submit_stops(std::uint64_t sent, std::optional<std::uint64_t> first_cnt) {
+    const wire::Flavour flavour(plan_.address_bits);
+    for (std::size_t j = 0; j < plan_.endpoints.size(); j++) {
+        auto heap = std::make_unique<send::OutgoingHeap>(flavour);
+        heap->add_stop();
+        stops_.push_back(std::move(heap));
+        send::Submission s;
+        s.heap = stops_.back().get();
+        if (first_cnt)
+            s.cnt = (*first_cnt + j) & flavour.value_mask();
+        s.control = true;
+        s.rate = 0;  // it need not wait for the time of data that was given up
+        s.substream = static_cast<std::uint32_t>((sent + j) % plan_.endpoints.size());
+        if (!submit(std::span(&s, 1)))
+            return;
+    }
+}
+
+bool SubmittingSource::submit(std::span<const send::Submission> group) {
+    const send::Interleave mode =
+        group.size() == 1 ? send::Interleave::serial : send::Interleave::round_robin;
+    while (!sender_.submit(group, mode)) {
+        if (abandon_.load(std::memory_order_acquire) || (!group.front().control && is_stopping()))
+            return false;
+        collect();
+        wait_.wait(idle_rounds_);
+    }
+    idle_rounds_ = 0;
+    return true;
+}
+
+void SubmittingSource::collect() {
+    std::array<send::Completion, 32> completions;
+    for (;;) {
+        const std::size_t n = sender_.poll_completions(completions);
+        for (std::size_t i = 0; i < n; i++)
+            if (auto* const slot = static_cast<HeapSlot*>(completions[i].user); slot != nullptr)
+                slot->busy = false;
+        if (n != 0)
+            idle_rounds_ = 0;
+        if (n < completions.size())
+            return;
+    }
+}
+
+}  // namespace spead::runtime

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/short_wait.hpp"
+#include "memory/mapping.hpp"
+#include "memory/region.hpp"
+#include "runtime/heap_source.hpp"
+#include "runtime/plan.hpp"
+#include "send/sender.hpp"
+
+namespace spead::runtime {
+
+/// Submits heaps of a [[send]] to its sender, on a thread of its own. A derived class makes the heaps, in
+/// slots of which each is busy until its heap was completed. One stop heap per endpoint ends the run.
+///
+/// All payload lies in one mapping, which is in the region table from construction to destruction.
+class SubmittingSource : public HeapSource {
+  public:
+    ~SubmittingSource() override;
+    SubmittingSource(const SubmittingSource&) = delete;
+    SubmittingSource& operator=(const SubmittingSource&) = delete;
+
+    void start(const std::vector<unsigned>& cpus, std::int64_t heaps) final;
+    void start(const std::vector<unsigned>& cpus) { start(cpus, plan_.heaps); }
+    /// Makes no more data heaps; the stop heaps follow.
+    void request_stop() noexcept final { stop_.store(true, std::memory_order_release); }
+    /// Stops the sender as well.
+    void abandon() noexcept final;
+    void join() final;
+
+    bool done() const noexcept final { return done_.load(std::memory_order_acquire); }
+    std::string failure() const final { return done() ? failure_ : std::string(); }
+
+    std::vector<memory::Region> regions() const final { return {{memory_.base(), memory_.length()}}; }
+
+  protected:
+    /// Begins the slots of derived classes. Submission::user is its address.
+    struct HeapSlot {
+        bool busy = false;
+    };
+
+    /// Maps `bytes` for payload. Throws Error without memory.
+    SubmittingSource(const SendPlan& plan, send::Sender& sender, memory::RegionTable& regions,
+                     std::size_t bytes);
+    /// Abandons and joins. Each derived class calls it in its destructor, before its members go.
+    void end_thread();
+
+    /// Prepares for one more start. `stops`: heaps that ended the one before.
+    virtual void start_again(std::uint64_t stops) = 0;
+    /// Submits all heaps, the stop heaps included. On the thread; what it throws ends the run.
+    virtual void submit_all() = 0;
+
+    // On the thread:
+
+    /// Submits the stop heaps. `sent`: data heaps before them. `first_cnt`: the first one's heap count; none:
+    /// the sender counts.
+    void submit_stops(std::uint64_t sent, std::optional<std::uint64_t> first_cnt);
+    /// Submits heaps, a packet of each in turn. Returns false when the run was given up before the sender
+    /// took them, or ended before it took data.
+    bool submit(std::span<const send::Submission> group);
+    bool is_stopping() const noexcept { return stop_.load(std::memory_order_acquire); }
+    /// Notes an error that lets the run go on to its end.
+    void note(const std::exception& error) { failure_ = error.what(); }
+    /// Waits for a slot whose heap is not in flight. Returns null when the run is to end.
+    template <typename Slot>
+    Slot* free_slot(std::vector<Slot>& slots) {
+        for (;;) {
+            collect();
+            const auto free = std::find_if(slots.begin(), slots.end(), [](const Slot& s) { return !s.busy; });
+            if (free != slots.end())
+                return &*free;
+            if (is_stopping())
+                return nullptr;
+            wait_.wait(idle_rounds_);
+        }
+    }
+
+    SendPlan plan_;
+    memory::Mapping memory_;
+
+  private:
+    void run();
+    void collect();
+
+    send::Sender& sender_;
+    memory::RegionTable& regions_;
+    std::vector<std::unique_ptr<send::OutgoingHeap>> stops_;
+    unsigned idle_rounds_ = 0;
+    ShortWait wait_;
+    std::atomic<bool> stop_{false};
+    std::atomic<bool> abandon_{false};
+    std::atomic<bool> done_{true};
+    std::string failure_;
+    std::thread thread_;
+};
+
+}  // namespace spead::runtime

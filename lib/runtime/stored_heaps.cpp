@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/foreign_json.hpp"
 #include "base/heap_limits.hpp"
 #include "base/printable.hpp"
 #include "base/units.hpp"
@@ -172,7 +173,7 @@ bool StoredHeaps::next_line() {
 
 /// Reads the heap of the line. Returns false when it has no payload, or is none of the file that is meant.
 bool StoredHeaps::parse(StoredHeap& heap) const {
-    const IndexJson line = IndexJson::parse(text_, nullptr, false);
+    const IndexJson line = parse_foreign(text_);
     if (!line.is_object())
         throw IndexFault{"the line is no object of JSON"};
     heap.line = line_;

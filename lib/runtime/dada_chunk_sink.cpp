@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/dada_chunk_sink.hpp"
 
+#include <array>
+#include <cstddef>
 #include <span>
 
 namespace spead::runtime {
 
+namespace {
+
+constexpr std::array kZero{std::byte{0}};
+
+}  // namespace
+
 DadaChunkSink::DadaChunkSink(const SinkPlan& plan, const std::string& stream,
                              const chunk::Placement& placement)
-    : gaps_(placement),
+    : missing_(placement),
       output_(plan, stream, placement.check().bytes, "chunks", [this](const char* why) { lose(why); }),
       bytes_(placement.check().bytes),
       first_(output_.knows_start() ? 0 : -1) {}
@@ -26,7 +34,8 @@ bool DadaChunkSink::add(const chunk::Chunk& chunk) {
         first_ = chunk.id;
         start_ = time_of_arrival(chunk.first_arrival);
     }
-    gaps_.clear(chunk);
+    // For readers without the presence.
+    missing_.fill(chunk, kZero);
     const std::span<const std::byte> payload = chunk.data;
     const auto offset = static_cast<std::uint64_t>(chunk.id - first_) * bytes_;
     return output_.write({offset, chunk.id, start_}, {&payload, 1});

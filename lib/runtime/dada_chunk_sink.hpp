@@ -6,9 +6,9 @@
 #include <string>
 
 #include "chunk/placement.hpp"
-#include "runtime/chunk_gaps.hpp"
 #include "runtime/chunk_sink.hpp"
 #include "runtime/dada_output.hpp"
+#include "sink/missing_heaps.hpp"
 
 namespace spead::runtime {
 
@@ -28,7 +28,7 @@ class DadaChunkSink : public ChunkSink {
   private:
     bool add(const chunk::Chunk& chunk);
 
-    ChunkGaps gaps_;
+    sink::MissingHeaps missing_;
     DadaOutput output_;
     std::uint64_t bytes_;  ///< of a chunk
     std::int64_t first_;   ///< number of the chunk at offset 0; below 0: not known yet

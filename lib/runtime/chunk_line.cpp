@@ -2,10 +2,8 @@
 #include "runtime/chunk_line.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 #include <nlohmann/json.hpp>
-#include <rte_cycles.h>
 
 namespace spead::runtime {
 
@@ -37,18 +35,6 @@ nlohmann::ordered_json missing_heaps(const chunk::Chunk& chunk, std::size_t pack
 
 }  // namespace
 
-ChunkLine::WallClock::WallClock()
-    : ticks_(rte_rdtsc()),
-      ns_per_tick_(rte_get_tsc_hz() == 0 ? 0 : 1e9 / static_cast<double>(rte_get_tsc_hz())),
-      ns_(std::chrono::duration_cast<std::chrono::nanoseconds>(
-              std::chrono::system_clock::now().time_since_epoch())
-              .count()) {}
-
-std::int64_t ChunkLine::WallClock::ns_of(std::uint64_t ticks) const {
-    return ns_ + static_cast<std::int64_t>(static_cast<double>(static_cast<std::int64_t>(ticks - ticks_)) *
-                                           ns_per_tick_);
-}
-
 ChunkLine::ChunkLine(std::string stream, const chunk::Placement& placement)
     : stream_(std::move(stream)),
       placement_(placement.text()),
@@ -62,9 +48,8 @@ nlohmann::ordered_json ChunkLine::facts_of(const chunk::Chunk& chunk) const {
     line["heaps"] = {{"present", chunk.heaps_present}, {"expected", chunk.heaps_expected}};
     line["packets"] = chunk.packets;
     line["missing"] = missing_heaps(chunk, packets_per_heap_);
-    if (chunk.first_arrival != 0 && clock_.ns_per_tick_ != 0)
-        line["arrival"] = {{"first_ns", clock_.ns_of(chunk.first_arrival)},
-                           {"last_ns", clock_.ns_of(chunk.last_arrival)}};
+    if (const ArrivalTimes arrival = clock_.arrival_of(chunk); arrival.first_ns != 0)
+        line["arrival"] = {{"first_ns", arrival.first_ns}, {"last_ns", arrival.last_ns}};
     return line;
 }
 

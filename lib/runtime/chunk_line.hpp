@@ -9,6 +9,7 @@
 
 #include "chunk/chunk.hpp"
 #include "chunk/placement.hpp"
+#include "runtime/wall_clock.hpp"
 
 namespace spead::runtime {
 
@@ -30,16 +31,6 @@ class ChunkLine {
     std::string of(const chunk::Chunk& chunk, const std::string& file, std::uint64_t offset) const;
 
     const std::string& placement() const noexcept { return placement_; }
-
-    /// Converts ticks into nanoseconds since 1970. Not adjusted to later steps of the system's clock.
-    struct WallClock {
-        WallClock();
-        std::int64_t ns_of(std::uint64_t ticks) const;
-
-        std::uint64_t ticks_;
-        double ns_per_tick_;  ///< 0: unknown
-        std::int64_t ns_;
-    };
 
   private:
     std::string stream_;

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include <rte_cycles.h>
+#include "runtime/wall_clock.hpp"
 
 namespace spead::runtime {
 
@@ -23,12 +23,9 @@ sink::DadaWriter::Options dada_options(const SinkPlan& plan, const std::string& 
 }  // namespace
 
 std::chrono::system_clock::time_point time_of_arrival(std::uint64_t ticks) {
-    const auto now = std::chrono::system_clock::now();
-    const std::uint64_t hz = rte_get_tsc_hz();
-    if (ticks == 0 || hz == 0)
-        return now;
-    const auto ago = static_cast<double>(static_cast<std::int64_t>(rte_rdtsc() - ticks));
-    return now - std::chrono::nanoseconds(static_cast<std::int64_t>(ago * 1e9 / static_cast<double>(hz)));
+    const std::int64_t ns = WallClock().ns_of(ticks);
+    return ns == 0 ? std::chrono::system_clock::now()
+                   : std::chrono::system_clock::time_point(std::chrono::nanoseconds(ns));
 }
 
 DadaOutput::DadaOutput(const SinkPlan& plan, std::string stream, std::uint64_t record_bytes, std::string what,

@@ -13,8 +13,8 @@
 #include <fmt/core.h>
 
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "base/units.hpp"
+#include "runtime/raw_writer_notices.hpp"
 
 namespace spead::runtime {
 
@@ -98,11 +98,7 @@ Hdf5Sink::Hdf5Sink(const std::string& directory, std::string stream, const Hdf5C
       writer_(options(), hooks()) {
     // Before the first chunk: a build without the library refuses here.
     sink::hdf5_description({}, {});
-    if (!writer_.why_pwrite().empty())
-        log_notice(
-            LogType::runtime,
-            "stream {}: the sink writes with pwrite, one block after the other: io_uring is refused: {}",
-            stream_, writer_.why_pwrite());
+    tell_of_pwrite(writer_, stream_);
 }
 
 sink::RawWriter::Options Hdf5Sink::options() const {
@@ -125,12 +121,7 @@ sink::RawWriter::Hooks Hdf5Sink::hooks() {
                          done.records, human_size(done.bytes))
                  .c_str());
     };
-    hooks.no_direct = [this] {
-        log_notice(
-            LogType::runtime,
-            "stream {}: the sink writes through the page cache: the file system of {} refuses O_DIRECT",
-            stream_, directory_.path());
-    };
+    hooks.no_direct = no_direct_notice(stream_, directory_.path());
     return hooks;
 }
 
@@ -164,11 +155,8 @@ void Hdf5Sink::add(const chunk::Chunk& chunk, const Settled& settled) {
     heaps_.fill(chunk, missing_);
     const std::span<const std::byte> payload = chunk.data;
     const auto note = [&](const sink::RawFile*, std::uint64_t) {
-        ChunkRecord record{chunk.id, 0, 0};
-        if (chunk.first_arrival != 0 && clock_.ns_per_tick_ != 0) {
-            record.first_ns = clock_.ns_of(chunk.first_arrival);
-            record.last_ns = clock_.ns_of(chunk.last_arrival);
-        }
+        const ArrivalTimes arrival = clock_.arrival_of(chunk);
+        const ChunkRecord record{chunk.id, arrival.first_ns, arrival.last_ns};
         // In the order of sets().
         std::string bytes;
         add_bytes(bytes, chunk.present.data(), chunk.present.size());

@@ -10,9 +10,9 @@
 
 #include "base/file_descriptor.hpp"
 #include "chunk/placement.hpp"
-#include "runtime/chunk_line.hpp"
 #include "runtime/chunk_sink.hpp"
 #include "runtime/output_directory.hpp"
+#include "runtime/wall_clock.hpp"
 #include "sink/array_layout.hpp"
 #include "sink/hdf5_description.hpp"
 #include "sink/missing_heaps.hpp"
@@ -69,7 +69,7 @@ class Hdf5Sink : public ChunkSink {
     sink::ArrayLayout layout_;
     std::vector<std::byte> missing_;  ///< an element that is not there
     sink::MissingHeaps heaps_;
-    ChunkLine::WallClock clock_;
+    WallClock clock_;
     OutputDirectory directory_;
     unsigned next_suffix_ = 1;  ///< of the next file; those before it exist
 

@@ -7,8 +7,8 @@
 #include <fmt/core.h>
 
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "base/units.hpp"
+#include "runtime/raw_writer_notices.hpp"
 
 namespace spead::runtime {
 
@@ -21,11 +21,7 @@ RawOutput::RawOutput(const std::string& directory, std::string stream, Kind kind
       lines_(directory_.descriptor(), kind_.index, directory + '/' + kind_.index,
              fmt::format("the sink of {} writes", stream_), fmt::format("sink of {}", stream_)),
       writer_(options, hooks()) {
-    if (!writer_.why_pwrite().empty())
-        log_notice(
-            LogType::runtime,
-            "stream {}: the sink writes with pwrite, one block after the other: io_uring is refused: {}",
-            stream_, writer_.why_pwrite());
+    tell_of_pwrite(writer_, stream_);
 }
 
 sink::RawWriter::Hooks RawOutput::hooks() {
@@ -42,12 +38,7 @@ sink::RawWriter::Hooks RawOutput::hooks() {
         return error;
     };
     hooks.failed = [this](const std::string& file, int error) { fail_(failure(file, error).c_str()); };
-    hooks.no_direct = [this] {
-        log_notice(
-            LogType::runtime,
-            "stream {}: the sink writes through the page cache: the file system of {} refuses O_DIRECT",
-            stream_, directory_.path());
-    };
+    hooks.no_direct = no_direct_notice(stream_, directory_.path());
     return hooks;
 }
 

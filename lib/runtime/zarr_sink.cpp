@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/units.hpp"
+#include "runtime/raw_writer_notices.hpp"
 #include "sink/block.hpp"
 
 namespace spead::runtime {
@@ -24,12 +25,9 @@ struct NoteHead {
     std::uint64_t presence_bytes;
 };
 
-std::string note_of(const chunk::Chunk& chunk, const ChunkLine::WallClock& clock) {
-    NoteHead head{chunk.id, 0, 0, chunk.present.size()};
-    if (chunk.first_arrival != 0 && clock.ns_per_tick_ != 0) {
-        head.first_ns = clock.ns_of(chunk.first_arrival);
-        head.last_ns = clock.ns_of(chunk.last_arrival);
-    }
+std::string note_of(const chunk::Chunk& chunk, const WallClock& clock) {
+    const ArrivalTimes arrival = clock.arrival_of(chunk);
+    const NoteHead head{chunk.id, arrival.first_ns, arrival.last_ns, chunk.present.size()};
     std::string note(sizeof head + chunk.present.size() + chunk.extra.size(), '\0');
     std::memcpy(note.data(), &head, sizeof head);
     if (!chunk.present.empty())
@@ -80,11 +78,7 @@ ZarrSink::ZarrSink(const std::string& directory, std::string stream, const ZarrC
       heaps_(content.placement),
       store_(directory, stream_, content),
       writer_(options(), hooks()) {
-    if (!writer_.why_pwrite().empty())
-        log_notice(
-            LogType::runtime,
-            "stream {}: the sink writes with pwrite, one block after the other: io_uring is refused: {}",
-            stream_, writer_.why_pwrite());
+    tell_of_pwrite(writer_, stream_);
 }
 
 sink::RawWriter::Options ZarrSink::options() const {
@@ -108,12 +102,7 @@ sink::RawWriter::Hooks ZarrSink::hooks() {
                          store_.path(), std::strerror(error), done.records, human_size(done.bytes))
                  .c_str());
     };
-    hooks.no_direct = [this] {
-        log_notice(
-            LogType::runtime,
-            "stream {}: the sink writes through the page cache: the file system of {} refuses O_DIRECT",
-            stream_, store_.path());
-    };
+    hooks.no_direct = no_direct_notice(stream_, store_.path());
     return hooks;
 }
 

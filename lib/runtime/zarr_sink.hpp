@@ -5,8 +5,8 @@
 #include <deque>
 #include <string>
 
-#include "runtime/chunk_line.hpp"
 #include "runtime/chunk_sink.hpp"
+#include "runtime/wall_clock.hpp"
 #include "runtime/zarr_store.hpp"
 #include "sink/missing_heaps.hpp"
 #include "sink/raw_writer.hpp"
@@ -41,7 +41,7 @@ class ZarrSink : public ChunkSink {
     ZarrContent content_;
     std::vector<std::byte> missing_;  ///< an element that is not there
     sink::MissingHeaps heaps_;
-    ChunkLine::WallClock clock_;
+    WallClock clock_;
     ZarrStore store_;
     std::deque<bool> kept_;  ///< of the writer's thread: published chunks that are not settled
     bool told_ = false;      ///< likewise

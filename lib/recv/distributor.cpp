@@ -2,8 +2,10 @@
 #include "recv/distributor.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdlib>
+#include <cstring>
 
 #include <rte_hash_crc.h>
 #include <rte_mbuf.h>
@@ -23,6 +25,14 @@ constexpr std::uint16_t kAhead = 8;
 
 /// Holds the bytes of a datagram that tell packets of a declared format apart: its header, or most of it.
 constexpr std::size_t kFormatBytes = 96;
+
+/// Copies them first: rte_hash_crc() reads words that must be aligned, and a datagram begins at any byte.
+std::uint32_t first_bytes_hash(const std::uint8_t* datagram, std::size_t length) noexcept {
+    alignas(std::uint64_t) std::array<std::uint8_t, kFormatBytes> bytes;
+    const std::size_t taken = std::min(length, bytes.size());
+    std::memcpy(bytes.data(), datagram, taken);
+    return rte_hash_crc(bytes.data(), static_cast<std::uint32_t>(taken), 0);
+}
 
 void free_ring(rte_ring* ring) {
     std::free(ring);
@@ -146,10 +156,7 @@ std::uint16_t Distributor::destination(const rte_mbuf* mbuf) noexcept {
     const std::vector<std::uint16_t>& ways = table_.destinations_[target->lane];
     const std::size_t head = std::min<std::size_t>(have - udp.payload_offset, udp.payload_length);
     if (table_.of_format_[target->lane]) [[unlikely]]
-        return ways[share_of(
-            rte_hash_crc(frame + udp.payload_offset,
-                         static_cast<std::uint32_t>(std::min<std::size_t>(head, kFormatBytes)), 0),
-            ways.size())];
+        return ways[share_of(first_bytes_hash(frame + udp.payload_offset, head), ways.size())];
     heap::PacketView view;
     std::uint32_t payload_at = 0;
     if (!decoder_.decode(frame + udp.payload_offset, head, udp.payload_length, view, payload_at)) [[unlikely]]

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Draws where packets end: the stages from left to right (on a narrow page from above), and under each what ended there.
 
-import {byId, choices, el, Keyed, row, setAttribute, setText, svg} from "/page/dom.js";
+import {byId, choices, Keyed, row, setAttribute, setText, svg} from "/page/dom.js";
 import {kindOfStage} from "/page/judgement.js";
 import {SIGNS} from "/page/parts.js";
 import {balanceOf, countsOf} from "/page/stages.js";
 import {perSecond, short, whole} from "/page/units.js";
 
 const LINES = 5; // counters under a stage, most
-const WORDS = {ok: "nothing lost here", past: "lost something earlier", bad: "loses now"};
+const WORDS = {ok: "nothing was lost here", past: "losses were counted here", bad: "the place of a problem"};
 
-// Returns the kind of a stage: that of its findings, or of its own counts. A note is no finding.
+// Returns the kind of a stage: that of its findings. Losses that are counted here may have their cause at another stage.
 function kindOf(stage, items) {
     const kind = kindOfStage(items, stage.id);
-    if (kind !== "ok")
-        return kind;
-    const lost = stage.counts.filter((count) => count.kind === "lost");
-    if (lost.some((count) => count.lately > 0))
-        return "bad";
-    return lost.some((count) => count.total > 0) ? "past" : "ok";
+    return kind === "ok" && stage.counts.some((count) => count.kind === "lost" && count.total > 0) ? "past" : kind;
+}
+
+// Returns a stage whose counts that a finding is about are losses, as packets for no stream may be.
+function withCauses(stage, items) {
+    const causes = new Set(items.filter((item) => item.kind === "bad" && item.stage === stage.id).map((item) => item.cause));
+    return {...stage, counts: stage.counts.map((count) => (causes.has(count.name) ? {...count, kind: "lost"} : count))};
 }
 
 // Returns the counters of a stage that are shown: those that are not 0, losses first.
@@ -43,7 +44,7 @@ export class Picture {
         const seconds = earlier === null ? 0 : model.time - (earlier.cleared_s + earlier.duration_s);
         const stages = countsOf(model.report, earlier, stream);
         const mine = stream === "" ? items : items.filter((item) => item.where === stream || ["port", "lcore", "classify"].includes(item.stage));
-        this.draw(stages.map((stage) => ({...stage, signs: kindOf(stage, mine)})), seconds);
+        this.draw(stages.map((stage) => ({...withCauses(stage, mine), signs: kindOf(stage, mine)})), seconds);
         const sums = balanceOf(model.report, stream);
         setText(byId("picture-sum"), `${whole(sums.all)} packets came = ${whole(sums.placed)} placed in heaps + ${whole(sums.ended)} ended before`);
         this.table(countsOf(model.report, model.before(10), stream));
@@ -139,4 +140,3 @@ export class Picture {
 export const stageTitle = (id) => ({network: "in the network", port: "at the port", lcore: "at the lcore", classify: "which stream",
                                     packet: "SPEAD packet", window: "open heaps", memory: "memory", consumer: "at the consumer",
                                     transmit: "in sending"}[id] ?? id);
-export const labelled = (words) => el("span", {class: "label"}, words);

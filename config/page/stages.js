@@ -67,12 +67,12 @@ export const STAGES = [
         packet("future", "lost", "too far ahead of the open chunks"),
         packet("duplicate", "aside", "brought nothing new"),
         heap("evicted", "lost", "heaps given up for newer ones"), heap("timed_out", "lost", "heaps without a packet for too long"),
+        chunk("heaps_missing", "lost", "heaps of chunks that are not there, or not whole"),
+        chunk("heaps_skipped", "lost", "heaps of chunks that were skipped"),
         heap("flushed", "aside", "heaps that were open at a stop")]},
     {id: "memory", title: "Memory", unit: "whole heaps", flow: heapsDone, counts: [
         packet("no_memory", "lost", "no memory when the packet's heap began"),
-        packet("no_chunk", "lost", "no chunk was free"),
-        chunk("heaps_missing", "lost", "heaps of chunks that are not there, or not whole"),
-        chunk("heaps_skipped", "lost", "heaps of chunks that were skipped")]},
+        packet("no_chunk", "lost", "no chunk was free")]},
     {id: "consumer", title: "Consumer", unit: "delivered", flow: delivered, counts: [
         heap("dropped_full", "lost", "heaps dropped: the queue to the consumer was full"),
         heap("unwritten", "lost", "heaps lost because the sink had failed or had no room"),

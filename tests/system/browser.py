@@ -122,6 +122,7 @@ class MadeUpProcess:
         self._server.daemon_threads = True
         self._server.handle_error = lambda *_: None  # a page that goes while it is answered
         self.open = True
+        self.full = self.held = False  # no stream may begin; no stream has news
         self.url = f"http://127.0.0.1:{self._server.server_port}/"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
@@ -135,10 +136,13 @@ class MadeUpProcess:
         file = FILES / ("index.html" if path == "/" else path.removeprefix("/page/"))
         if path == "/api/v1":
             self.say(request, json.dumps(self.facts).encode(), "application/json")
+        elif path == "/api/v1/stream" and self.full:
+            request.send_error(503)
         elif path == "/api/v1/stream":
             with contextlib.suppress(OSError):
                 self.stream(request)
         elif path == "/api/v1/report":
+            self.report["duration_s"] += 1
             self.say(request, json.dumps(self.report).encode(), "application/json")
         elif path == "/api/v1/events":
             self.say(request, b'{"last": 0, "lost": 0, "events": []}', "application/json")
@@ -162,6 +166,9 @@ class MadeUpProcess:
         sent = 0
         begun = self.facts["started"]
         while self.open and self.facts["started"] == begun:
+            if self.held:
+                time.sleep(0.05)
+                continue
             text = ""
             for event in self.events[sent:]:
                 sent += 1

@@ -210,6 +210,10 @@ heaps = {{ max_bytes = "64KiB" }}
         self.until_text("#event-list li", "answers again")
         self.assert_quiet(self.url)
         self.assertNotIn(TOKEN, running.text(0) + running.text(1))
+        for attempt in ("document.createElement('p').innerHTML = '<b>'",
+                        "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.owned = 1'}))"):
+            self.assertEqual(self.window.run(f"try {{ {attempt}; return window.owned ?? 'made'; }} catch (error) {{ return 'refused'; }}"),
+                             "refused", attempt)
 
         running.interrupt()
         running.wait()
@@ -283,9 +287,12 @@ heaps = {{ max_bytes = "64KiB" }}
 class MadeUp(Page):
     """A process that says what the test wants."""
 
+    report = None  # of a real run, made once
+
     def begin(self, **facts):
-        report = self.run_program("loopback", "--heaps", 50, "--heap-size", "8KiB").report
-        report["duration_s"] = 100
+        if MadeUp.report is None:
+            MadeUp.report = self.run_program("loopback", "--heaps", 50, "--heap-size", "8KiB").report
+        report = {**copy.deepcopy(MadeUp.report), "duration_s": 100}
         process = browser.MadeUpProcess(report, **facts)
         self.addCleanup(process.close)
         return process
@@ -367,6 +374,26 @@ class MadeUp(Page):
         self.until("window.here === undefined", "page of the other version")
         self.until_verdict("lost")
         self.assert_quiet(process.url)
+
+    def test_too_many_pages_and_a_main_thread_that_is_held(self):
+        process = self.begin()
+        process.full = True
+        self.window.driver.get(process.url)
+        self.until_verdict("lost")
+        self.until_text("#verdict-since", "as many pages as possible follow this process already")
+        process.report["findings"] = [self.finding("receive_ring_short", "port", "p0")]
+        self.until_verdict("^1 problem now – p0: receive ring short$")
+        process.full = False
+        process.report["findings"] = []
+        self.window.driver.refresh()
+        self.until_verdict("lost")
+        process.held = True
+        process.facts = {**process.facts, "age_s": 9}
+        self.until_verdict("^The numbers are old$")
+        self.until_text("#verdict-since", "its numbers are 9 s old")
+        self.until("document.body.classList.contains('stale')", "grey page")
+        process.held = False
+        self.until_verdict("lost")
 
     def test_a_day_takes_no_more_memory_than_minutes(self):
         process = self.begin()

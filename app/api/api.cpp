@@ -10,6 +10,7 @@
 #include "base/log.hpp"
 #include "observe/api_query.hpp"
 #include "observe/http_limits.hpp"
+#include "observe/page.hpp"
 #include "runtime/executor.hpp"
 
 namespace spead::app {
@@ -73,10 +74,14 @@ std::optional<HttpRoute> Api::route(const HttpRequest& request) {
 }
 
 std::optional<HttpRoute> Api::route_of(const HttpRequest& request) {
-    if (!request.path.starts_with("/api/") && request.path != "/api")
+    const bool of_api = request.path.starts_with("/api/") || request.path == "/api";
+    std::optional<HttpAnswer> page = of_api ? std::nullopt : observe::page_answer(request);
+    if (!of_api && !page)
         return std::nullopt;
     if (auto refusal = observe::why_not_read(request, names_))
         return std::move(*refusal);
+    if (page)
+        return std::move(*page);
     if (auto answer = answers_.route(request))
         return answer;
     if (request.path == kConfiguration)

@@ -19,7 +19,7 @@
 namespace spead::app {
 
 /// Answers the requests under /api/: from snapshots at once, and by the running process, if one is attached,
-/// on threads of its own.
+/// on threads of its own. Also serves the page, which asks them.
 class Api {
   public:
     struct Options {
@@ -32,7 +32,8 @@ class Api {
     /// Starts its threads. Throws Error when there are none left.
     explicit Api(Options options);
 
-    /// Decides how a request is answered; nothing: it is not under /api/. The HTTP server's thread.
+    /// Decides how a request is answered; nothing: it is neither under /api/ nor of the page. The HTTP
+    /// server's thread.
     std::optional<observe::HttpRoute> route(const observe::HttpRequest& request);
 
     /// Attaches a process while it lives. Its executor is closed before the end: so no request waits for it,

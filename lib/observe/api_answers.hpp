@@ -42,7 +42,7 @@ inline constexpr std::array kApiResources{
 /// Answers from the latest snapshot and the event log. One thread calls it.
 class ApiAnswers {
   public:
-    /// Takes `facts`, constant members of /api/v1: name, version, pid.
+    /// Takes `facts`, constant members of /api/v1: name, version, pid, started, changes.
     ApiAnswers(std::shared_ptr<const stats::LatestSnapshot> latest, std::shared_ptr<const EventLog> events,
                Json facts);
 

@@ -141,6 +141,7 @@ HttpRequest HttpConnection::head() const {
     request.authorization = text_of(message[http::field::authorization]);
     request.content_type = text_of(message[http::field::content_type]);
     request.if_match = text_of(message[http::field::if_match]);
+    request.if_none_match = text_of(message[http::field::if_none_match]);
     request.last_event_id = text_of(message["Last-Event-ID"]);
     request.client = client_;
     return request;
@@ -207,15 +208,19 @@ void HttpConnection::answer(HttpAnswer answer) {
         return;
     state_ = State::answering;
     wait_at_most(http_limits::kAnswerPatience);
-    if (answer.body == nullptr)
+    const bool has_body = answer.status != 304;
+    if (answer.body == nullptr && has_body)
         answer = error_answer(answer.status, phrase_of(answer.status));
     std::string fields;
+    if (has_body)
+        fields = fmt::format("Content-Type: {}\r\nContent-Length: {}\r\n", answer.type, answer.body->size());
     for (const auto& [name, value] : answer.fields)
         fields += fmt::format("{}: {}\r\n", name, value);
     std::string head =
-        fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\n{}\r\n",
-                    answer.status, phrase_of(answer.status), answer.type, answer.body->size(), fields);
-    write(std::move(head), only_head_ ? nullptr : std::move(answer.body), &HttpConnection::leave);
+        fmt::format("HTTP/1.1 {} {}\r\n{}X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n",
+                    answer.status, phrase_of(answer.status), fields);
+    write(std::move(head), only_head_ || !has_body ? nullptr : std::move(answer.body),
+          &HttpConnection::leave);
 }
 
 void HttpConnection::write(std::string text, std::shared_ptr<const std::string> body,

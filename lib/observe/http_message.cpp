@@ -11,6 +11,8 @@ std::string_view phrase_of(int status) {
     switch (status) {
         case 200:
             return "OK";
+        case 304:
+            return "Not Modified";
         case 400:
             return "Bad Request";
         case 401:

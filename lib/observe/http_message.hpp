@@ -25,6 +25,7 @@ struct HttpRequest {
     std::string authorization{};
     std::string content_type{};
     std::string if_match{};
+    std::string if_none_match{};
     std::string last_event_id{};
     std::string body{};
     std::string client{};  ///< its address and port
@@ -40,7 +41,7 @@ struct HttpRequest {
 struct HttpAnswer {
     int status = 200;
     std::string type = "text/plain; charset=utf-8";
-    std::shared_ptr<const std::string> body{};  ///< null: the error that the status says
+    std::shared_ptr<const std::string> body{};  ///< null: the error that the status says; not sent with 304
     std::vector<std::pair<std::string, std::string>> fields{};
 };
 

@@ -76,6 +76,10 @@ class HttpServerTest : public testing::Test {
                     reply({.body = std::make_shared<const std::string>(whole.body)});
                 }).detach();
             }};
+        if (path == "/known")
+            return HttpAnswer{.status = request.if_none_match == "\"5\"" ? 304 : 200,
+                              .body = std::make_shared<const std::string>("five\n"),
+                              .fields = {{"ETag", "\"5\""}}};
         if (path == "/never")
             return HttpLater{[](const HttpRequest&, const HttpReply&) {}};
         if (path == "/stream")
@@ -102,6 +106,20 @@ class HttpServerTest : public testing::Test {
     std::shared_ptr<const std::string> big_ = std::make_shared<const std::string>(std::string(32 << 20, 'b'));
     HttpServer server_;
 };
+
+TEST_F(HttpServerTest, AnAnswerThatTheClientKnowsHasNoBody) {
+    EXPECT_THAT(Client(server_).say("GET /known HTTP/1.1\r\nIf-None-Match: \"5\"\r\n\r\n").answer(),
+                AllOf(StartsWith("HTTP/1.1 304 Not Modified\r\nETag: \"5\"\r\n"), EndsWith("\r\n\r\n"),
+                      Not(HasSubstr("\nContent-")), Not(HasSubstr("five"))));
+    EXPECT_THAT(Client(server_).say("GET /known HTTP/1.1\r\nIf-None-Match: \"6\"\r\n\r\n").answer(),
+                AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), EndsWith("\r\n\r\nfive\n")));
+}
+
+TEST_F(HttpServerTest, NoBrowserGuessesTypes) {
+    for (const char* const path : {"/page", "/nothing"})
+        EXPECT_THAT(Client(server_).say(fmt::format("GET {} HTTP/1.1\r\n\r\n", path)).answer(),
+                    HasSubstr("\r\nX-Content-Type-Options: nosniff\r\n"));
+}
 
 TEST_F(HttpServerTest, AnswersWithThePageAndItsLength) {
     const std::string answer = Client(server_).say("GET /page?a=b HTTP/1.1\r\nHost: x\r\n\r\n").answer();

@@ -105,6 +105,16 @@ TEST_F(ApiTest, ReadsWithoutAToken) {
     EXPECT_EQ(ask(asked).status, 421);
 }
 
+TEST_F(ApiTest, ServesThePageToItsOwnNamesOnly) {
+    EXPECT_EQ(ask(request("GET", "/")).type, "text/html; charset=utf-8");
+    EXPECT_EQ(ask(request("HEAD", "/page/main.js")).status, 200);
+    EXPECT_EQ(ask(request("POST", "/page/main.js")).status, 405);
+    EXPECT_FALSE(api_.route(request("GET", "/page/other.js")));
+    HttpRequest asked = request("GET", "/");
+    asked.host = "evil.example";
+    EXPECT_EQ(ask(asked).status, 421);
+}
+
 TEST_F(ApiTest, WithoutAProcessNothingChanges) {
     attached_.reset();
     EXPECT_EQ(ask(request("GET", "/api/v1/configuration")).status, 503);

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Keeps what the views show: the latest report, a few earlier ones, and series of fixed length. Its memory is bounded,
+// however long the page is open: docs/counters.md has the names of reports.
+
+import {Ring} from "/page/ring.js";
+import {number} from "/page/units.js";
+
+export const POINTS = 120; // of a series: two minutes of reports
+export const EVENTS = 200; // kept events
+export const PARTS = 512; // streams, or lcores, that have series
+const PLACES = 64; // of an axis, most
+const APART = 2.5; // seconds between the earlier reports that are kept
+const EARLIER = 5;
+
+export const timeOf = (report) => number(report.cleared_s) + number(report.duration_s);
+
+const sum = (counts, names) => names.reduce((all, name) => all + number(counts?.[name]), 0);
+
+// Counts the heaps of a stream that ended, or that its chunks had room for.
+export function heapsEnded(stream) {
+    if (stream.chunks)
+        return sum(stream.chunks, ["heaps_present", "heaps_missing", "heaps_skipped"]);
+    return sum(stream.heaps, ["complete", "evicted", "timed_out", "flushed"]);
+}
+
+// Counts those that were not whole or not delivered; one may be both.
+export function heapsLost(stream) {
+    if (stream.chunks)
+        return sum(stream.chunks, ["heaps_missing", "heaps_skipped"]);
+    return Math.min(sum(stream.heaps, ["evicted", "timed_out", "flushed", "dropped_full", "unwritten"]), heapsEnded(stream));
+}
+
+export const find = (list, key, value) => list?.find((entry) => entry[key] === value);
+
+// Returns how much a count has grown; from 0, if it was cleared meanwhile.
+const growth = (now, then) => (number(now) >= number(then) ? number(now) - number(then) : number(now));
+
+class StreamSeries {
+    constructor() {
+        this.rate = new Ring(POINTS);
+        this.lost = new Ring(POINTS);
+        this.axes = new Map();
+    }
+
+    take(stream, earlier, seconds) {
+        this.rate.push(growth(stream.bytes, earlier?.bytes) / seconds);
+        this.lost.push(growth(heapsLost(stream), earlier ? heapsLost(earlier) : 0));
+        const names = new Set();
+        for (const axis of stream.axes ?? []) {
+            names.add(axis.name);
+            if (!this.axes.has(axis.name))
+                this.axes.set(axis.name, new Ring(POINTS));
+            const then = find(earlier?.axes, "name", axis.name);
+            // One column for each report: the part of the heaps that came, for each entry; null: none was expected.
+            this.axes.get(axis.name).push(axis.expected.slice(0, PLACES).map((expected, i) => {
+                const all = growth(expected, then?.expected[i]);
+                return all > 0 ? Math.min(growth(axis.present[i], then?.present[i]) / all, 1) : null;
+            }));
+        }
+        for (const name of this.axes.keys())
+            if (!names.has(name))
+                this.axes.delete(name);
+    }
+}
+
+export class Model {
+    constructor() {
+        this.begin(null);
+    }
+
+    // Forgets everything, for a process or a run that is another one.
+    begin(about) {
+        this.about = about;
+        this.report = null;
+        this.earlier = []; // oldest first
+        this.streams = new Map();
+        this.lcores = new Map();
+        this.events = [];
+        this.lastEvent = 0;
+        this.lostEvents = 0;
+        this.arrived = 0;
+    }
+
+    get time() {
+        return this.report === null ? 0 : timeOf(this.report);
+    }
+
+    // Returns the milliseconds since 1970 of a second of the run, by this browser's clock.
+    clockOf(second) {
+        return this.arrived - (this.time - second) * 1000;
+    }
+
+    // Returns whether a report is of another run than the ones before it.
+    isOfAnotherRun(report) {
+        return this.report !== null && timeOf(report) < this.time - 0.5;
+    }
+
+    takeReport(report, arrived) {
+        const before = this.report;
+        const seconds = before === null ? 0 : timeOf(report) - timeOf(before);
+        if (before !== null && seconds <= 0)
+            return false;
+        if (before !== null)
+            this.takeSeries(report, before, seconds);
+        if (before !== null && (this.earlier.length === 0 || timeOf(before) - timeOf(this.earlier.at(-1)) >= APART))
+            this.earlier.push(before);
+        if (this.earlier.length > EARLIER)
+            this.earlier.shift();
+        this.report = report;
+        this.arrived = arrived;
+        return true;
+    }
+
+    takeSeries(report, before, seconds) {
+        for (const stream of report.streams.slice(0, PARTS)) {
+            if (!this.streams.has(stream.name))
+                this.streams.set(stream.name, new StreamSeries());
+            this.streams.get(stream.name).take(stream, find(before.streams, "name", stream.name), seconds);
+        }
+        for (const lcore of report.lcores.slice(0, PARTS)) {
+            if (!this.lcores.has(lcore.lcore))
+                this.lcores.set(lcore.lcore, new Ring(POINTS));
+            this.lcores.get(lcore.lcore).push(loadOf(lcore, find(before.lcores, "lcore", lcore.lcore)) ?? 0);
+        }
+        for (const name of this.streams.keys())
+            if (!find(report.streams, "name", name))
+                this.streams.delete(name);
+        for (const lcore of this.lcores.keys())
+            if (!find(report.lcores, "lcore", lcore))
+                this.lcores.delete(lcore);
+    }
+
+    takeEvent(event) {
+        if (event.sequence <= this.lastEvent)
+            return;
+        this.lastEvent = event.sequence;
+        this.events.unshift(event);
+        this.events.length = Math.min(this.events.length, EVENTS);
+    }
+
+    // Returns the latest report that is at least so many seconds old, or else the oldest there is; null: there is none.
+    before(seconds) {
+        const old = this.earlier.filter((report) => this.time - timeOf(report) >= seconds);
+        return old.at(-1) ?? this.earlier[0] ?? null;
+    }
+
+    // Returns the growth of `count(report)` within some ten seconds; null: there is no earlier report.
+    lately(count) {
+        const then = this.before(10);
+        return then === null ? null : growth(count(this.report), count(then));
+    }
+
+    rateOf(count) {
+        const then = this.before(2);
+        return then === null ? null : growth(count(this.report), count(then)) / (this.time - timeOf(then));
+    }
+}
+
+// Returns the share of its time in which an lcore had work, since an earlier report; null: unknown.
+export function loadOf(lcore, earlier) {
+    const busy = number(lcore.busy_s) - number(earlier?.busy_s);
+    const all = busy + number(lcore.idle_s) - number(earlier?.idle_s);
+    return earlier === undefined || busy < 0 || all <= 0 ? null : Math.min(busy / all, 1);
+}

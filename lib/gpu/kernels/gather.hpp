@@ -18,8 +18,11 @@ namespace kernels {
 
 #ifdef __CUDA__
 #define SPEAD_ON_GPU __attribute__((device))
+/// Keeps arrays in registers, which have no indices.
+#define SPEAD_UNROLLED _Pragma("unroll")
 #else
 #define SPEAD_ON_GPU
+#define SPEAD_UNROLLED
 #endif
 
 inline constexpr unsigned kLanes = 32;
@@ -78,11 +81,13 @@ SPEAD_ON_GPU inline void copy_words(const Word* source, Word* target, unsigned w
         static_cast<long long>(reinterpret_cast<unsigned long long>(source) / kWordBytes % kLineWords);
     for (long long row = -skew; row < words; row += kAtOnce * kLanes) {
         Word got[kAtOnce + 1];
+        SPEAD_UNROLLED
         for (unsigned k = 0; k <= kAtOnce; k++) {
             const long long i = row + k * kLanes + lane;
             const bool wanted = i >= 0 && i < readable && (k < kAtOnce || (shift != 0 && lane == 0));
             got[k] = wanted ? source[i] : Word{};
         }
+        SPEAD_UNROLLED
         for (unsigned k = 0; k < kAtOnce; k++) {
             const long long i = row + k * kLanes + lane;
             const bool wanted = i >= 0 && i < words;

@@ -13,48 +13,51 @@
 namespace spead::gpu {
 namespace {
 
-/// Holds bytes between two walls that must not be touched. A multiple of 16 long, and aligned so.
-struct Memory {
-    explicit Memory(std::mt19937& random) {
-        for (unsigned char& byte : bytes)
-            byte = static_cast<unsigned char>(random());
+/// Holds bytes that are not alike, and those around a copy, which must not be touched.
+class Copies : public ::testing::Test {
+  protected:
+    Copies() {
+        for (unsigned char& byte : source_)
+            byte = static_cast<unsigned char>(random() % 0xee);
     }
-    alignas(128) std::array<unsigned char, 12288> bytes;
+
+    void expect_copied(std::size_t from, std::size_t to, unsigned length) {
+        SCOPED_TRACE(testing::Message() << length << " bytes from offset " << from << " to " << to);
+        got_.fill(0xee);
+        expected_.fill(0xee);
+        std::memcpy(expected_.data() + to, source_.data() + from, length);
+        const Piece piece{std::bit_cast<std::uintptr_t>(source_.data() + from),
+                          std::bit_cast<std::uintptr_t>(got_.data() + to), length, 0};
+        // In any order: lanes do not depend on each other.
+        const unsigned step = 2 * static_cast<unsigned>(random() % 16) + 1;
+        for (unsigned i = 0; i < kernels::kLanes; i++)
+            kernels::copy_piece(piece, i * step % kernels::kLanes);
+        EXPECT_EQ(std::memcmp(got_.data(), expected_.data(), got_.size()), 0);
+    }
+
+    std::mt19937 random{1};
+
+  private:
+    alignas(128) std::array<unsigned char, 12288> source_;
+    alignas(128) std::array<unsigned char, 12288> got_;
+    alignas(128) std::array<unsigned char, 12288> expected_;
 };
 
-void expect_copied(std::mt19937& random, std::size_t from, std::size_t to, unsigned length) {
-    SCOPED_TRACE(testing::Message() << length << " bytes from offset " << from << " to " << to);
-    const Memory source(random);
-    Memory got(random);
-    Memory expected(got);
-    std::memcpy(expected.bytes.data() + to, source.bytes.data() + from, length);
-    const Piece piece{std::bit_cast<std::uintptr_t>(source.bytes.data() + from),
-                      std::bit_cast<std::uintptr_t>(got.bytes.data() + to), length, 0};
-    // In any order: lanes do not depend on each other.
-    const unsigned step = 2 * static_cast<unsigned>(random() % 16) + 1;
-    for (unsigned i = 0; i < kernels::kLanes; i++)
-        kernels::copy_piece(piece, i * step % kernels::kLanes);
-    EXPECT_EQ(std::memcmp(got.bytes.data(), expected.bytes.data(), got.bytes.size()), 0);
-}
-
-TEST(GatherKernel, CopiesEveryShortLengthAtEveryAlignment) {
-    std::mt19937 random(1);
+TEST_F(Copies, AreExactForEveryShortLengthAtEveryAlignment) {
     for (unsigned length = 0; length <= 50; length++)
         for (std::size_t from = 0; from < 16; from++)
-            expect_copied(random, 128 + from, 128 + random() % 16, length);
+            expect_copied(128 + from, 128 + random() % 16, length);
     for (std::size_t from = 0; from < 16; from++)
         for (std::size_t to = 0; to < 16; to++)
-            expect_copied(random, 128 + from, 128 + to, 100);
+            expect_copied(128 + from, 128 + to, 100);
 }
 
-TEST(GatherKernel, CopiesRandomLengthsAtRandomPlaces) {
-    std::mt19937 random(2);
+TEST_F(Copies, AreExactForRandomLengthsAtRandomPlaces) {
     for (int i = 0; i < 600; i++)
-        expect_copied(random, random() % 1000, random() % 1000, static_cast<unsigned>(random() % 9300));
+        expect_copied(random() % 1000, random() % 1000, static_cast<unsigned>(random() % 9300));
 }
 
 TEST(GatherKernel, ReadsNoWordWithoutAByteOfThePiece) {
-    std::mt19937 random(3);
     // AddressSanitizer reports other words: the piece ends with the memory.
     for (unsigned length = 1; length < 600; length += 7) {
         std::vector<unsigned char> memory((length + 15) / 16 * 16 + 16);

@@ -94,7 +94,7 @@ void measure(GpuPasses& passes, const GpuBenchOptions& o, Limits& limits, std::v
         way.wrong = way.chunk != 0 ? passes.wrong_in_chunks(way.chunk, o.in_flight)
                                    : passes.wrong_in_gather(way.packets);
         if (way.chunk == 0)
-            way.batch = passes.batch_times(way.packets, kBatchSamples);
+            way.batch = passes.batch_times(way.packets, kBatchSamples, o.time);
     }
     for (std::uint32_t round = 0; round < o.rounds && !signals.came(); round++) {
         limits.upload.push_back(passes.upload_limit(o.time));
@@ -141,7 +141,7 @@ void tell_row(const Way& way, double limit) {
 
 void add_gpu_options(CLI::App& app, GpuBenchOptions& o) {
     o.payload_sizes = {1024, 4096, 8192};
-    o.batches = {256};
+    o.batches = {256, 1024};
     o.chunk_sizes = {std::uint64_t{8} << 20, std::uint64_t{32} << 20};
     o.set = std::uint64_t{512} << 20;
     constexpr config::Limits<std::uint64_t> kSet{std::uint64_t{1} << 20, std::uint64_t{1} << 36};
@@ -152,6 +152,7 @@ void add_gpu_options(CLI::App& app, GpuBenchOptions& o) {
     options.sizes("--chunk", o.chunk_sizes, kChunk, "", "Bytes per chunk");
     options.integer("--in-flight", o.in_flight, config::Limits<std::uint32_t>{1, 64},
                     "Chunks on their way at a time");
+    options.integer("--streams", o.streams, config::Limits<std::uint32_t>{1, 64}, "CUDA streams for batches");
     options.size("--set", o.set, kSet, "Bytes of packets and chunks used in rotation");
     options.integer("--gpu", o.gpu, config::Limits<std::uint32_t>{0, 255}, "GPU, as the driver numbers them");
     options.flag("--copy-engine", o.copy_engine, "Gather packets by the copy engine, too");
@@ -174,7 +175,7 @@ int bench_gpu(const GpuBenchOptions& o, const std::string& json_path, const proc
     const bool table = json_path != "-";
     if (table)
         tell(stdout, "{}\n", describe(facts));
-    GpuPasses passes(context, o.set);
+    GpuPasses passes(context, o.set, o.streams);
     Limits limits;
     std::vector<Way> ways = ways_of(o, passes.has_kernel());
     measure(passes, o, limits, ways, signals);
@@ -207,6 +208,7 @@ int bench_gpu(const GpuBenchOptions& o, const std::string& json_path, const proc
         {"sm_reads_gigabytes_per_second", limits.of(Limit::read) / 1e9},
         {"device_copy_gigabytes_per_second", limits.of(Limit::copy) / 1e9},
         {"in_flight", o.in_flight},
+        {"streams", o.streams},
         {"rows", rows}};
     if (!json_path.empty())
         observe::write_file(json_path, document.dump(2));

@@ -17,11 +17,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Bytes of a buffer before the payload: its bookkeeping, the headroom, the headers of Ethernet, IPv4, UDP
-/// and SPEAD with four items.
+/// Counts the bytes of a buffer before the payload: its bookkeeping, the headroom, the headers of Ethernet,
+/// IPv4, UDP and SPEAD with four items.
 constexpr std::uint64_t kBefore = 128 + 128 + 42 + 40;
 constexpr std::uint64_t kSlotAlignment = 64;
-/// Packets among which the order of arrival is not that of the heaps.
+/// Counts the packets among which the order of arrival is not that of the heaps.
 constexpr std::size_t kShuffled = 1024;
 constexpr std::chrono::seconds kPatience{20};
 
@@ -52,13 +52,13 @@ double seconds_since(Clock::time_point begin) {
 
 }  // namespace
 
-GpuPasses::GpuPasses(const gpu::ContextPointer& context, std::uint64_t set)
+GpuPasses::GpuPasses(const gpu::ContextPointer& context, std::uint64_t set, std::uint32_t streams)
     : context_(context),
       set_(set),
       packets_(context, set),
       fetched_(context, set),
       pieces_(context, set / slot_bytes(1) * sizeof(gpu::Piece) + 1),
-      words_(context, kStreams * 64),
+      words_(context, streams * 64),
       heaps_(context, set),
       device_packets_(context, set),
       kernel_(context),
@@ -66,7 +66,7 @@ GpuPasses::GpuPasses(const gpu::ContextPointer& context, std::uint64_t set)
     auto* const words = reinterpret_cast<std::uint64_t*>(packets_.mapping.base());
     for (std::uint64_t i = 0; i < set / 8; i++)
         words[i] = pattern(i);
-    for (unsigned i = 0; i < kStreams; i++) {
+    for (unsigned i = 0; i < streams; i++) {
         lanes_.push_back(std::make_unique<Lane>(context));
         std::byte* const word = words_.mapping.base() + std::size_t{i} * 64;
         lanes_[i]->done = new (word) std::atomic<std::uint32_t>(0);
@@ -205,7 +205,7 @@ void GpuPasses::launch(Lane& lane, const gpu::Gatherer& gatherer, std::size_t fi
 void GpuPasses::gather_once(const Packets& packets, std::size_t count) {
     std::size_t lane = 0;
     for (std::size_t first = 0; first < count; first += packets.batch)
-        launch(*lanes_[lane++ % kStreams], gatherer(packets.way), first,
+        launch(*lanes_[lane++ % lanes_.size()], gatherer(packets.way), first,
                std::min<std::size_t>(packets.batch, count - first));
 }
 
@@ -233,12 +233,13 @@ std::uint64_t GpuPasses::wrong_in_gather(const Packets& packets) {
     return wrong;
 }
 
-GpuPasses::Times GpuPasses::batch_times(const Packets& packets, unsigned samples) {
+GpuPasses::Times GpuPasses::batch_times(const Packets& packets, unsigned samples, double seconds) {
     const std::size_t count = std::min<std::size_t>(list(packets), packets.batch);
     std::vector<double> times;
     Lane& lane = *lanes_[0];
     finish();
-    for (unsigned i = 0; i < samples; i++) {
+    const Clock::time_point start = Clock::now();
+    for (unsigned i = 0; i < samples && (i == 0 || seconds_since(start) < seconds); i++) {
         const Clock::time_point begin = Clock::now();
         launch(lane, gatherer(packets.way), 0, count);
         while (lane.done->load(std::memory_order_acquire) != lane.begun && seconds_since(begin) < 1) {

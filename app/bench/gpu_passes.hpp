@@ -22,6 +22,7 @@ struct GpuBenchOptions {
     std::uint32_t in_flight = 3;               ///< chunks
     std::uint64_t set = 0;                     ///< bytes of packets in rotation, and of chunks
     double time = 0.5;                         ///< seconds of each measurement
+    std::uint32_t streams = 8;                 ///< that batches take in turn
     std::uint32_t rounds = 3;                  ///< of which the median counts
     std::uint32_t gpu = 0;                     ///< as the driver numbers them
     bool copy_engine = false;                  ///< gathers by the copy engine, too
@@ -45,7 +46,8 @@ class GpuPasses {
         double p99 = 0;
     };
 
-    GpuPasses(const gpu::ContextPointer& context, std::uint64_t set);
+    /// Takes the memory for a set. Batches take `streams` in turn.
+    GpuPasses(const gpu::ContextPointer& context, std::uint64_t set, std::uint32_t streams);
 
     /// Returns whether this build has the kernels.
     bool has_kernel() const noexcept { return kernel_.way() == gpu::Gatherer::Way::kernel; }
@@ -64,11 +66,11 @@ class GpuPasses {
     double gather(const Packets& packets, double seconds);
     /// Returns how many bytes are wrong on the GPU after every packet was gathered.
     std::uint64_t wrong_in_gather(const Packets& packets);
-    /// Returns the times of single batches, from their launch to the word that tells their end.
-    Times batch_times(const Packets& packets, unsigned samples);
+    /// Returns the times of single batches, from their launch to the word that tells their end: of `samples`
+    /// of them, or as many as `seconds` allow.
+    Times batch_times(const Packets& packets, unsigned samples, double seconds);
 
   private:
-    static constexpr unsigned kStreams = 4;
     static constexpr unsigned kInFlight = 16;  ///< batches of a stream
 
     /// Holds host memory that the GPU reaches.

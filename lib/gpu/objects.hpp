@@ -44,7 +44,7 @@ class DeviceMemory {
 class Stream {
   public:
     explicit Stream(ContextPointer context);
-    /// The work that is under way is done all the same.
+    /// Destroys it; the work that is under way is done all the same.
     ~Stream();
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;

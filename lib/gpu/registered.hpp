@@ -15,7 +15,7 @@ class Registered {
     /// Registers [base, base + length), whose pages are whole ones. The memory outlives this object. Throws
     /// Error.
     Registered(ContextPointer context, void* base, std::size_t length);
-    /// Nothing in flight refers to the memory.
+    /// Unregisters the memory, which nothing in flight refers to.
     ~Registered();
     Registered(const Registered&) = delete;
     Registered& operator=(const Registered&) = delete;

@@ -27,9 +27,9 @@ namespace kernels {
 
 inline constexpr unsigned kLanes = 32;
 inline constexpr unsigned kWordBytes = 16;
-/// Words that a lane has on their way at once. Reads over PCIe take microseconds.
+/// Counts the words that a lane has on their way at once. Reads over PCIe take microseconds.
 inline constexpr unsigned kAtOnce = 4;
-/// Words of a line of the memory, which the GPU reads by one request.
+/// Counts the words of a line of memory, which the GPU reads by one request.
 inline constexpr unsigned kLineWords = 8;
 
 typedef unsigned long long Word __attribute__((vector_size(16), may_alias));

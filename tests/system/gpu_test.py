@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import harness
+import wire
 
 FAKE = os.environ.get("FAKE_CUDA", "")
 QUICK = ("--set", "1MiB", "--chunk", "64KiB,1MiB", "--payload", "700,8190", "--batch", "7,256", "--time", "1ms",
@@ -56,6 +57,39 @@ class Gpu(harness.ProgramTest):
                 finished, _ = self.bench(status=1, FAKE_CUDA_FAIL=call)
                 self.assertIn(f"GPU: {call.split(':')[0]}(", finished.err)
                 self.assertIn("CUDA_ERROR_OUT_OF_MEMORY", finished.err)
+
+    def plan_with_chunks(self):
+        """A configuration that receives two chunks of a heap each into memory that GPUs reach."""
+        capture = self.directory / "in.pcap"
+        heaps = [wire.packet(cnt + 1, 0, bytes(64), 64, [(wire.IMMEDIATE, 0x1600, cnt)], bits=48) for cnt in range(2)]
+        wire.write_pcap(capture, [wire.frame(data, "239.1.1.1") for data in heaps])
+        config = self.directory / "plan.toml"
+        config.write_text(f"""version = 1
+[[port]]
+name = "p0"
+device = "net_pcap0,rx_pcap={capture}"
+
+[[receive]]
+name = "s0"
+port = "p0"
+endpoints = ["239.1.1.1:7148"]
+[receive.chunk]
+placement = "heap 64; time: item 0x1600 [1]"
+memory = "cuda_pinned"
+""", encoding="utf-8")
+        return config
+
+    def test_chunks_lie_in_memory_that_gpus_reach(self):
+        config = self.plan_with_chunks()
+        finished = self.run_program("run", "--config", config, environment={"LD_LIBRARY_PATH": str(Path(FAKE).parent)})
+        chunks = finished.report["streams"][0]["chunks"]
+        self.assertEqual((chunks["complete"], chunks["delivered"]), (2, 2), chunks)
+
+    def test_chunks_for_gpus_are_refused_without_a_driver(self):
+        config = self.plan_with_chunks()
+        (self.directory / "libcuda.so.1").touch()
+        self.refused("run", "--config", config, status=1, environment={"LD_LIBRARY_PATH": str(self.directory)},
+                     says=("receive s0", "cuda_pinned", "libcuda.so.1", "to pinned"))
 
     def test_options_that_cannot_be(self):
         self.refused("bench", "gpu", "--set", "1MiB", "--chunk", "2MiB", report=False, says=("--chunk", "2 MiB"))

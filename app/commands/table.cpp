@@ -11,7 +11,8 @@ std::span<const CommandEntry> table() {
                                     plan(),           info(),         check(),
                                     selftest(),       top(),          attach(),
                                     bench_assemble(), bench_chunks(), bench_distribute(),
-                                    bench_transmit(), bench_link(),   bench_latency()};
+                                    bench_transmit(), bench_link(),   bench_latency(),
+                                    bench_gpu()};
     return entries;
 }
 

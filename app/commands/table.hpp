@@ -25,6 +25,7 @@ CommandEntry bench_assemble();
 CommandEntry bench_chunks();
 CommandEntry bench_distribute();
 CommandEntry bench_transmit();
+CommandEntry bench_gpu();
 CommandEntry bench_link();
 CommandEntry bench_latency();
 

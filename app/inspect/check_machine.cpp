@@ -52,6 +52,9 @@ Findings check_chunks(const port::Machine& machine, const runtime::Layout& layou
         const std::size_t bytes = runtime::chunk_bytes(r).payload;
         (r.chunk->memory == runtime::ChunkMemory::huge ? huge : pinned) += bytes;
     }
+    const bool gpus = std::ranges::any_of(plan.receives, [](const runtime::ReceivePlan& r) {
+        return r.enabled && r.chunk && r.chunk->memory == runtime::ChunkMemory::cuda_pinned;
+    });
     const runtime::HugeMemory have = runtime::huge_memory(machine);
     // EAL takes its own first, or none if they do not suffice.
     const bool eal_has_some = !runtime::huge_shortage(have, layout.eal_memory);
@@ -61,6 +64,10 @@ Findings check_chunks(const port::Machine& machine, const runtime::Layout& layou
         return runtime::huge_shortage(have, need);
     };
     Findings findings;
+    if (gpus && !machine.files.exists("/proc/driver/nvidia/version"))
+        findings.push_back({Verdict::fail, "chunks",
+                            "chunks of `memory = \"cuda_pinned\"`, and NVIDIA's driver is not loaded",
+                            "nvidia-smi"});
     if (huge != 0)
         if (const auto shortage = shortage_for(huge))
             findings.push_back({Verdict::fail, "chunks",

@@ -43,9 +43,9 @@ inline constexpr std::array kWays{Word{chunk::Way::automatic, "auto"}, Word{chun
                                   Word{chunk::Way::tracked, "tracked"}};
 inline constexpr std::array kEvictions{Word{chunk::Eviction::lossy, "lossy"},
                                        Word{chunk::Eviction::lossless, "lossless"}};
-inline constexpr std::array kChunkMemory{Word{runtime::ChunkMemory::host, "host"},
-                                         Word{runtime::ChunkMemory::huge, "huge"},
-                                         Word{runtime::ChunkMemory::pinned, "pinned"}};
+inline constexpr std::array kChunkMemory{
+    Word{runtime::ChunkMemory::host, "host"}, Word{runtime::ChunkMemory::huge, "huge"},
+    Word{runtime::ChunkMemory::pinned, "pinned"}, Word{runtime::ChunkMemory::cuda_pinned, "cuda_pinned"}};
 inline constexpr std::array kOffloads{Word{runtime::Offload::software, "software"},
                                       Word{runtime::Offload::automatic, "auto"},
                                       Word{runtime::Offload::hardware, "hardware"}};

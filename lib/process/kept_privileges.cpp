@@ -44,7 +44,7 @@ Privileges privileges_after_start(std::span<const port::PlannedPort> ports, cons
             if (!e.address.is_multicast() && e.port < kFirstFreePort)
                 kept |= {CAP_NET_BIND_SERVICE};
         // Each start of the stream locks its chunks anew.
-        if (r.chunk && r.chunk->memory == runtime::ChunkMemory::pinned)
+        if (r.chunk && runtime::kind_of(r.chunk->memory) == memory::MemoryKind::pinned)
             kept |= {CAP_IPC_LOCK};
     }
     return kept;

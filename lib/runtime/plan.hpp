@@ -144,11 +144,13 @@ struct ShardOf {
 };
 
 /// Says which memory chunks lie in. `host`: huge pages if enough are free, else ordinary pages; `huge`: huge
-/// pages only; `pinned`: as `host`, but locked, and registered so that cards can send from it.
-enum class ChunkMemory : std::uint8_t { host, huge, pinned };
+/// pages only; `pinned`: as `host`, but locked, and registered so that cards can send from it; `cuda_pinned`:
+/// as `pinned`, and registered with NVIDIA's driver, so that GPUs reach it.
+enum class ChunkMemory : std::uint8_t { host, huge, pinned, cuda_pinned };
 
 constexpr memory::MemoryKind kind_of(ChunkMemory memory) noexcept {
-    return memory == ChunkMemory::pinned ? memory::MemoryKind::pinned : memory::MemoryKind::host;
+    return memory == ChunkMemory::pinned || memory == ChunkMemory::cuda_pinned ? memory::MemoryKind::pinned
+                                                                               : memory::MemoryKind::host;
 }
 
 /// Puts a stream's heaps into chunks, which all its lcores fill together.

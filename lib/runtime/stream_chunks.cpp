@@ -13,6 +13,7 @@
 #include "base/start_thread.hpp"
 #include "base/tick_rate.hpp"
 #include "base/units.hpp"
+#include "gpu/registered.hpp"
 #include "port/netdev.hpp"
 #include "runtime/consumers.hpp"
 #include "runtime/layout.hpp"
@@ -52,7 +53,7 @@ void lock(memory::Mapping& memory, const ReceivePlan& plan, const chunk::Layout&
 memory::Mapping map_chunks(const ReceivePlan& plan, const chunk::Layout& layout) {
     const std::size_t bytes = memory_of_chunk(layout) * plan.chunk->chunks;
     memory::Mapping memory(bytes);
-    if (plan.chunk->memory == ChunkMemory::pinned)
+    if (kind_of(plan.chunk->memory) == memory::MemoryKind::pinned)
         lock(memory, plan, layout);
     if (plan.chunk->memory == ChunkMemory::huge && memory.backing() != memory::Mapping::Backing::hugetlb)
         throw_error(
@@ -61,6 +62,26 @@ memory::Mapping map_chunks(const ReceivePlan& plan, const chunk::Layout& layout)
             "`memory` of [receive.chunk] to host",
             plan.chunk->chunks, human_size(layout.bytes), human_size(bytes));
     return memory;
+}
+
+/// Registers the chunks of a stream with the driver of a GPU, too. Returns both registrations.
+std::shared_ptr<const void> register_with_gpu(std::shared_ptr<const void> with_ports,
+                                              const memory::Mapping& memory, const std::string& stream) {
+    struct Both {
+        std::shared_ptr<const void> with_ports;
+        gpu::Registered with_gpu;
+    };
+    try {
+        return std::shared_ptr<const void>(
+            new Both{std::move(with_ports),
+                     {gpu::Context::open(gpu::Driver::load()), memory.base(), memory.length()}});
+    } catch (const Error& e) {
+        throw_error(
+            fmt::format("receive {}", stream),
+            "its chunks of `memory = \"cuda_pinned\"` cannot be registered for GPUs: {}; or set `memory` of "
+            "[receive.chunk] to pinned",
+            e.what());
+    }
 }
 
 /// Returns the window's filling: the group's, or one of its own.
@@ -86,6 +107,8 @@ StreamChunks::StreamChunks(const ReceivePlan& plan, std::uint32_t number, std::s
     memory_ = map_chunks(plan, layout);
     if (memory_.kind() == memory::MemoryKind::pinned && pin)
         registered_ = pin({memory_.base(), memory_.length(), memory_.kind()});
+    if (plan.chunk->memory == ChunkMemory::cuda_pinned)
+        registered_ = register_with_gpu(std::move(registered_), memory_, plan.name);
     const std::size_t extra = layout.heaps * layout.extra_bytes;
     present_.resize(layout.present_bytes() * plan.chunk->chunks);
     extra_.resize(extra * plan.chunk->chunks);

@@ -36,8 +36,8 @@ class StreamChunks {
     using Register = std::function<std::shared_ptr<const void>(const memory::Region& region)>;
 
     /// Maps the memory and starts the thread, which runs on `cpus`. `number` is the stream's. `pin` registers
-    /// pinned memory. Throws Error when there is not enough memory, or when it cannot be pinned, and
-    /// UsageError for a wrong placement.
+    /// pinned memory. Throws Error when there is not enough memory, when it cannot be pinned, or when no GPU
+    /// is there to reach it, and UsageError for a wrong placement.
     StreamChunks(const ReceivePlan& plan, std::uint32_t number, std::shared_ptr<ChunkSink> sink,
                  const std::vector<unsigned>& cpus, const Register& pin = {});
     /// Fills a user's chunks, by the plan's placement or the user's callback. `sink` gets none. Throws
@@ -90,7 +90,7 @@ class StreamChunks {
     std::shared_ptr<ChunkSink> sink_;
     std::uint64_t heaps_;  ///< of a chunk
     memory::Mapping memory_;
-    std::shared_ptr<const void> registered_;  ///< memory_, if it is pinned
+    std::shared_ptr<const void> registered_;  ///< memory_, if it is pinned: with ports, and with GPUs
     std::vector<std::uint8_t> present_;       ///< of all chunks
     std::vector<std::byte> extra_;            ///< of all chunks
     std::shared_ptr<ChunkFilling> filling_;   ///< perhaps a group's; null: the thread takes the chunks

@@ -130,6 +130,14 @@ Memory Memory::huge(std::size_t bytes) {
     return Memory(std::move(state));
 }
 
+Memory Memory::cuda_pinned(std::size_t bytes) {
+    gpu::ContextPointer context = gpu::Context::open(gpu::Driver::load());
+    Memory memory = huge(bytes);
+    const memory::Mapping& own = memory.state_->own;
+    memory.state_->on_gpu.emplace(std::move(context), own.base(), own.length());
+    return memory;
+}
+
 Memory Memory::huge(const Process& process, std::size_t bytes) {
     Memory memory = huge(bytes);
     memory.state_->session = process.session_;

@@ -21,6 +21,11 @@ class SPEAD_API Memory {
     /// Maps the same without a session, for streams without ports and for chunks. Ports copy from it.
     static Memory huge(std::size_t bytes);
 
+    /// Maps the same, and registers it with NVIDIA's driver: GPUs copy from it without a copy between, and
+    /// kernels reach it. All contexts of the process know it as pinned. Throws Error that says what is
+    /// missing when there is no driver or no GPU.
+    static Memory cuda_pinned(std::size_t bytes);
+
     /// Registers memory of the user's, who frees it only after the last handle is gone and every heap that
     /// refers to it was completed. The library does not notice a free(), and ports would go on reading. Give
     /// whole pages (4 KiB, aligned), and few large ranges rather than many small ones. Throws Error: an empty

@@ -5,9 +5,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "gpu/registered.hpp"
 #include "memory/mapping.hpp"
 #include "spead/memory.hpp"
 
@@ -24,8 +26,9 @@ struct Memory::State {
 
     std::shared_ptr<door::Session> session;
     std::span<std::byte> bytes;
-    memory::Mapping own{};    ///< mapped by huge()
-    bool registered = false;  ///< with the session's engine
+    memory::Mapping own{};                    ///< mapped by huge()
+    std::optional<gpu::Registered> on_gpu{};  ///< of cuda_pinned()
+    bool registered = false;                  ///< with the session's engine
 };
 
 namespace door {

@@ -47,7 +47,7 @@ TEST(CommandLine, CommonOptionsWorkWithEveryCommand) {
     for (const char* command :
          {"recv --port p 239.1.2.3:7148", "send --port p 239.1.2.3:7148", "loopback",
           "capture --port p 239.1.2.3:7148 a.pcap", "replay --port p a.pcap", "bench assemble",
-          "bench chunks", "bench transmit", "bench link", "bench latency"}) {
+          "bench chunks", "bench transmit", "bench link", "bench latency", "bench gpu"}) {
         SCOPED_TRACE(command);
         const CommandLine without = parsed(command);
         EXPECT_FALSE(without.invocation.common.quiet);
@@ -88,8 +88,9 @@ TEST(CommandLine, HelpOfACommandShowsItsOptionsWithUnitsAndDefaults) {
 }
 
 TEST(CommandLine, EveryOptionOfTheHelpStandsInALineOfBearableLength) {
-    for (const char* command : {"recv", "send", "loopback", "capture", "replay", "run", "bench assemble",
-                                "bench chunks", "bench transmit", "bench link", "bench latency"}) {
+    for (const char* command :
+         {"recv", "send", "loopback", "capture", "replay", "run", "bench assemble", "bench chunks",
+          "bench transmit", "bench link", "bench latency", "bench gpu"}) {
         std::istringstream text(parsed(std::string(command) + " --help").text);
         for (std::string row; std::getline(text, row);)
             EXPECT_LE(row.size(), 120u) << row;

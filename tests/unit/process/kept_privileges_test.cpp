@@ -41,8 +41,10 @@ TEST(PrivilegesAfterStart, PinnedChunksAreLockedAnew) {
     runtime::Plan plan;
     runtime::ChunkPlan& chunk = plan.receives.emplace_back().chunk.emplace();
     EXPECT_TRUE(privileges_after_start({}, plan).empty());
-    chunk.memory = runtime::ChunkMemory::pinned;
-    EXPECT_EQ(privileges_after_start({}, plan), Privileges{CAP_IPC_LOCK});
+    for (const auto memory : {runtime::ChunkMemory::pinned, runtime::ChunkMemory::cuda_pinned}) {
+        chunk.memory = memory;
+        EXPECT_EQ(privileges_after_start({}, plan), Privileges{CAP_IPC_LOCK});
+    }
 }
 
 TEST(PathsInUse, AreThoseThatAreWrittenOrReadLater) {

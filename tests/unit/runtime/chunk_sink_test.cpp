@@ -37,6 +37,7 @@ TEST(ChunkMemory, IsPinnedOrHostMemory) {
     EXPECT_EQ(kind_of(ChunkMemory::host), MemoryKind::host);
     EXPECT_EQ(kind_of(ChunkMemory::huge), MemoryKind::host);
     EXPECT_EQ(kind_of(ChunkMemory::pinned), MemoryKind::pinned);
+    EXPECT_EQ(kind_of(ChunkMemory::cuda_pinned), MemoryKind::pinned);
 }
 
 }  // namespace

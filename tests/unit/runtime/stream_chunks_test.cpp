@@ -2,6 +2,8 @@
 #include "runtime/stream_chunks.hpp"
 
 #include <atomic>
+#include <cstdlib>
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <sys/mman.h>
 #include <thread>
@@ -11,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "tests/support/no_locking.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace spead::runtime::unit_test {
 namespace {
@@ -139,6 +142,29 @@ TEST(StreamChunks, PinnedMemoryIsLockedAndRegisteredUntilTheEnd) {
     plan.chunk->memory = ChunkMemory::host;
     const StreamChunks chunks(plan, 1, std::make_shared<NotingSink>(), {}, pin);
     EXPECT_EQ(regions.size(), 1U) << "host memory needs none of it";
+}
+
+TEST(StreamChunks, MemoryForGpusIsRegisteredWithTheirDriverUntilTheEnd) {
+    // Loaded by its path, it is found by its name, too.
+    void* const driver = dlopen(std::getenv("FAKE_CUDA"), RTLD_NOW | RTLD_GLOBAL);
+    ASSERT_NE(driver, nullptr) << dlerror();
+    const auto registered = reinterpret_cast<int (*)()>(dlsym(driver, "fake_cuda_live"));
+    ReceivePlan plan = plan_with_chunks();
+    plan.chunk->memory = ChunkMemory::cuda_pinned;
+    try {
+        const StreamChunks chunks(plan, 1, std::make_shared<NotingSink>(), {});
+        EXPECT_EQ(registered(), 2) << "a context and the memory";
+    } catch (const Error& e) {
+        GTEST_SKIP() << "this process may not lock memory: " << e.what();
+    }
+    EXPECT_EQ(registered(), 0);
+
+    setenv("FAKE_CUDA_FAIL", "cuMemHostRegister_v2", 1);
+    EXPECT_THAT(test::refusal([&] { StreamChunks(plan, 1, std::make_shared<NotingSink>(), {}); }),
+                testing::AllOf(testing::HasSubstr("receive s0: its chunks of `memory = \"cuda_pinned\"`"),
+                               testing::HasSubstr("cuMemHostRegister_v2("), testing::HasSubstr("to pinned")));
+    unsetenv("FAKE_CUDA_FAIL");
+    EXPECT_EQ(registered(), 0);
 }
 
 TEST(StreamChunks, MemoryThatCannotBePinnedIsRefusedWithTheLimitAndTheFix) {

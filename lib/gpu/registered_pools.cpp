@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/registered_pools.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace spead::gpu {
+
+namespace {
+
+constexpr std::uintptr_t kPage = 4096;
+
+/// Holds whole pages.
+struct Stretch {
+    std::uintptr_t begin;
+    std::uintptr_t end;
+};
+
+void note(rte_mempool*, void* stretches, rte_mempool_memhdr* memory, unsigned) {
+    const auto begin = std::bit_cast<std::uintptr_t>(memory->addr);
+    static_cast<std::vector<Stretch>*>(stretches)->push_back(
+        {begin / kPage * kPage, (begin + memory->len + kPage - 1) / kPage * kPage});
+}
+
+}  // namespace
+
+RegisteredPools::RegisteredPools(const ContextPointer& context, std::span<rte_mempool* const> pools) {
+    if (!context->facts().same_host_pointer)
+        throw_error("GPU",
+                    "{} has addresses of its own for host memory, and packets are listed by the CPU's; use "
+                    "another GPU "
+                    "(CUDA_VISIBLE_DEVICES), or chunks",
+                    context->facts().name);
+    std::vector<Stretch> stretches;
+    for (rte_mempool* const pool : pools)
+        rte_mempool_mem_iter(pool, note, &stretches);
+    std::ranges::sort(stretches, {}, &Stretch::begin);
+    for (std::size_t i = 0; i < stretches.size();) {
+        Stretch whole = stretches[i++];
+        for (; i < stretches.size() && stretches[i].begin <= whole.end; i++)
+            whole.end = std::max(whole.end, stretches[i].end);
+        registered_.push_back(std::make_unique<Registered>(context, std::bit_cast<void*>(whole.begin),
+                                                           whole.end - whole.begin));
+    }
+}
+
+}  // namespace spead::gpu

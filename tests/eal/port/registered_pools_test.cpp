@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/registered_pools.hpp"
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <rte_mbuf.h>
+
+#include "base/error.hpp"
+#include "gpu/gatherer.hpp"
+#include "memory/mapping.hpp"
+#include "tests/unit/gpu/fake_driver.hpp"
+
+/// Registers packet pools with a driver that plays one (tests/fake_cuda), whose kernels reach registered
+/// memory alone.
+namespace spead::gpu {
+namespace {
+
+class Pools : public testing::Test {
+  protected:
+    Pools() {
+        for (std::size_t i = 0; i < pools.size(); i++)
+            pools[i] = rte_pktmbuf_pool_create(("gpu" + std::to_string(i)).c_str(), 255, 0, 0,
+                                               RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+    }
+    ~Pools() override {
+        for (rte_mempool* const pool : pools)
+            rte_mempool_free(pool);
+    }
+    std::array<rte_mempool*, 2> pools{};
+};
+
+TEST_F(Pools, AreReachedByKernelsWhileTheyAreRegistered) {
+    const ContextPointer context = fake_context();
+    const DeviceMemory heap(context, 1000 * pools.size());
+    memory::Mapping host(8192);
+    const Registered registered(context, host.base(), host.length());
+    const Gatherer gatherer(context);
+    const Stream stream(context);
+    auto* const pieces = reinterpret_cast<Piece*>(host.base());
+    const int before = fake_objects();
+    {
+        const RegisteredPools reached(context, pools);
+        EXPECT_GE(reached.stretches(), 1u);
+        EXPECT_EQ(fake_objects(), before + static_cast<int>(reached.stretches()));
+        std::array<rte_mbuf*, 2> packets{};
+        for (std::size_t i = 0; i < pools.size(); i++) {
+            packets[i] = rte_pktmbuf_alloc(pools[i]);
+            ASSERT_NE(packets[i], nullptr);
+            std::memset(rte_pktmbuf_append(packets[i], 1042), static_cast<int>(i + 1), 1042);
+            pieces[i] = {std::bit_cast<std::uintptr_t>(rte_pktmbuf_mtod_offset(packets[i], char*, 42)),
+                         heap.address() + 1000 * i, 1000, 0};
+        }
+        gatherer.gather(stream, {pieces, pools.size()}, registered.address_of(pieces));
+        stream.download(host.base() + 4096, heap.address(), 1000 * pools.size());
+        stream.finish();
+        for (std::size_t i = 0; i < 1000 * pools.size(); i++)
+            ASSERT_EQ(std::to_integer<std::size_t>(host.base()[4096 + i]), i / 1000 + 1) << i;
+        for (rte_mbuf* const packet : packets)
+            rte_pktmbuf_free(packet);
+    }
+    EXPECT_EQ(fake_objects(), before);
+}
+
+TEST_F(Pools, AreNotRegisteredTwice) {
+    const ContextPointer context = fake_context();
+    const RegisteredPools reached(context, pools);
+    EXPECT_THROW(RegisteredPools(context, pools), Error);
+    EXPECT_EQ(fake_objects(), 1 + static_cast<int>(reached.stretches()));
+}
+
+}  // namespace
+}  // namespace spead::gpu

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
+
+#include "tests/fake_cuda/fake_cuda.hpp"
+
+namespace fake_cuda {
+
+namespace {
+
+constexpr std::size_t kMemory = std::size_t{4} << 30;  ///< of which only what is written exists
+constexpr std::size_t kAlignment = 256;
+
+bool covers(const std::map<std::uintptr_t, std::size_t>& ranges, std::uintptr_t p, std::size_t length) {
+    auto after = ranges.upper_bound(p);
+    if (after == ranges.begin())
+        return false;
+    const auto& [base, size] = *--after;
+    return p - base <= size && length <= size - (p - base);
+}
+
+std::uintptr_t address(const void* p) {
+    return reinterpret_cast<std::uintptr_t>(p);
+}
+
+}  // namespace
+
+const char* variable(const char* name) {
+    const char* const text = std::getenv(name);
+    return text == nullptr ? "" : text;
+}
+
+bool fails(const char* symbol) {
+    static std::mutex mutex;
+    static std::string last;
+    static int left = 0;
+    const std::lock_guard lock(mutex);
+    const std::string wish = variable("FAKE_CUDA_FAIL");
+    if (wish != last) {
+        last = wish;
+        const std::size_t colon = wish.find(':');
+        left = wish.empty() ? 0 : colon == wish.npos ? 1 : std::atoi(wish.c_str() + colon + 1);
+    }
+    return left > 0 && wish.substr(0, wish.find(':')) == symbol && --left == 0;
+}
+
+Gpu& Gpu::get() {
+    // Never destroyed: the worker runs until the process ends.
+    static Gpu& gpu = *new Gpu;
+    return gpu;
+}
+
+Gpu::Gpu() {
+    const int file = memfd_create("fake GPU", MFD_CLOEXEC);
+    if (file < 0 || ftruncate(file, static_cast<off_t>(kMemory)) != 0)
+        std::abort();
+    void* const seen = mmap(nullptr, kMemory, PROT_NONE, MAP_SHARED, file, 0);
+    void* const worked = mmap(nullptr, kMemory, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (seen == MAP_FAILED || worked == MAP_FAILED)
+        std::abort();
+    seen_ = static_cast<std::byte*>(seen);
+    worked_ = static_cast<std::byte*>(worked);
+    std::thread([this] { work(); }).detach();
+}
+
+Result Gpu::allocate(DevicePointer& out, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (bytes == 0)
+        return kInvalidValue;
+    const std::size_t length = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    std::uintptr_t at = address(seen_);
+    for (const auto& [base, size] : allocated_) {
+        if (base - at >= length)
+            break;
+        at = base + (size + kAlignment - 1) / kAlignment * kAlignment;
+    }
+    if (at + length > address(seen_) + kMemory)
+        return kOutOfMemory;
+    allocated_[at] = bytes;
+    out = at;
+    return kSuccess;
+}
+
+Result Gpu::free(DevicePointer p) {
+    settle();
+    const std::lock_guard lock(mutex_);
+    return allocated_.erase(p) == 1 ? kSuccess : kInvalidValue;
+}
+
+Result Gpu::register_host(std::byte* base, std::size_t length) {
+    const std::lock_guard lock(mutex_);
+    if (base == nullptr || length == 0)
+        return kInvalidValue;
+    for (const auto& [other, size] : registered_)
+        if (address(base) < other + size && other < address(base) + length)
+            return kHostMemoryAlreadyRegistered;
+    registered_[address(base)] = length;
+    return kSuccess;
+}
+
+Result Gpu::unregister_host(std::byte* base) {
+    settle();
+    const std::lock_guard lock(mutex_);
+    return registered_.erase(address(base)) == 1 ? kSuccess : kHostMemoryNotRegistered;
+}
+
+bool Gpu::registered(const void* p, std::size_t length) {
+    const std::lock_guard lock(mutex_);
+    return covers(registered_, address(p), length);
+}
+
+std::byte* Gpu::reach(DevicePointer p, std::size_t length) {
+    const std::lock_guard lock(mutex_);
+    if (covers(allocated_, p, length))
+        return worked_ + (p - address(seen_));
+    if (covers(registered_, p, length))
+        return reinterpret_cast<std::byte*>(p);
+    return nullptr;
+}
+
+Result Gpu::submit(Stream stream, std::function<bool()> work) {
+    auto* const s = reinterpret_cast<FakeStream*>(stream);
+    const std::lock_guard lock(mutex_);
+    if (lost_ != kSuccess)
+        return lost_;
+    if (s == nullptr)
+        return kInvalidValue;
+    s->submitted++;
+    pending_++;
+    queue_.push_back({s, std::move(work)});
+    came_.notify_one();
+    return kSuccess;
+}
+
+Result Gpu::query(Stream stream) {
+    const auto* const s = reinterpret_cast<FakeStream*>(stream);
+    const std::lock_guard lock(mutex_);
+    if (lost_ != kSuccess)
+        return lost_;
+    return s->done == s->submitted ? kSuccess : kNotReady;
+}
+
+Result Gpu::query(const FakeEvent& event) {
+    const std::lock_guard lock(mutex_);
+    if (lost_ != kSuccess)
+        return lost_;
+    return event.stream == nullptr || event.stream->done >= event.at ? kSuccess : kNotReady;
+}
+
+void Gpu::settle() {
+    const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    for (std::unique_lock lock(mutex_); pending_ != 0 && std::chrono::steady_clock::now() < last;
+         lock.lock()) {
+        lock.unlock();
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+}
+
+int Gpu::live() {
+    const std::lock_guard lock(mutex_);
+    return owned_ + static_cast<int>(allocated_.size() + registered_.size());
+}
+
+void Gpu::own(int count) {
+    const std::lock_guard lock(mutex_);
+    owned_ += count;
+}
+
+void Gpu::work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        came_.wait_for(lock, std::chrono::milliseconds(10));
+        while (!queue_.empty() && *variable("FAKE_CUDA_STALL") == '\0') {
+            const Work next = std::move(queue_.front());
+            queue_.pop_front();
+            lock.unlock();
+            if (const int late = std::atoi(variable("FAKE_CUDA_LATE_US")); late > 0)
+                std::this_thread::sleep_for(std::chrono::microseconds(late));
+            const bool reached = next.function();
+            lock.lock();
+            next.stream->done++;
+            pending_--;
+            if (!reached)
+                lost_ = kIllegalAddress;
+        }
+    }
+}
+
+}  // namespace fake_cuda

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The program and GPUs: it needs nothing of NVIDIA's, says what is missing without it, and measures with a driver that
+plays one (tests/fake_cuda)."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import harness
+import wire
+
+FAKE = os.environ.get("FAKE_CUDA", "")
+QUICK = ("--set", "1MiB", "--chunk", "64KiB,1MiB", "--payload", "700,8190", "--batch", "7,256", "--time", "1ms",
+         "--rounds", 1)
+
+
+class Gpu(harness.ProgramTest):
+    def bench(self, *words, status=0, **variables):
+        file = self.directory / "gpu.json"
+        environment = {"LD_LIBRARY_PATH": str(Path(FAKE).parent), **variables}
+        finished = self.run_program("bench", "gpu", *QUICK, "--json", file, *words, report=False, status=status,
+                                    environment=environment)
+        return finished, json.loads(file.read_text(encoding="utf-8")) if status == 0 else None
+
+    def test_the_program_links_nothing_of_nvidia(self):
+        loaded = subprocess.run(["ldd", harness.program()], check=True, stdout=subprocess.PIPE, text=True).stdout
+        for word in ("cuda", "nvidia", "nvrtc"):
+            self.assertNotIn(word, loaded.lower())
+
+    def test_without_a_driver_it_says_what_is_missing(self):
+        # A machine that has the driver finds an empty file in its place.
+        (self.directory / "libcuda.so.1").touch()
+        self.refused("bench", "gpu", status=1, report=False, environment={"LD_LIBRARY_PATH": str(self.directory)},
+                     says=("libcuda.so.1", "install NVIDIA's driver"))
+
+    def test_every_way_brings_every_byte(self):
+        finished, found = self.bench("--copy-engine")
+        self.assertIn("Fake GPU at 0000:fa:ce.0", finished.out)
+        self.assertEqual(found["gpu"]["cuda"], 12000)
+        ways = {(row["way"], row["engine"]) for row in found["rows"]}
+        self.assertLessEqual({("chunks", "copy engine"), ("pinned packets", "copy engine"),
+                              ("device packets", "copy engine")}, ways)
+        for row in found["rows"]:
+            self.assertEqual(row["wrong_bytes"], 0, row)
+            self.assertGreater(row["gigabytes_per_second"], 0, row)
+
+    def test_late_answers_change_nothing(self):
+        _, found = self.bench(FAKE_CUDA_LATE_US="30")
+        self.assertEqual([row["wrong_bytes"] for row in found["rows"]], [0] * len(found["rows"]))
+
+    def test_a_call_that_fails_is_named(self):
+        for call in ("cuInit", "cuDevicePrimaryCtxRetain", "cuMemHostRegister_v2", "cuMemAlloc_v2:2",
+                     "cuMemcpyHtoDAsync_v2:3", "cuStreamWriteValue32_v2", "cuStreamQuery:2"):
+            with self.subTest(call=call):
+                finished, _ = self.bench(status=1, FAKE_CUDA_FAIL=call)
+                self.assertIn(f"GPU: {call.split(':')[0]}(", finished.err)
+                self.assertIn("CUDA_ERROR_OUT_OF_MEMORY", finished.err)
+
+    def plan_with_chunks(self):
+        """A configuration that receives two chunks of a heap each into memory that GPUs reach."""
+        capture = self.directory / "in.pcap"
+        heaps = [wire.packet(cnt + 1, 0, bytes(64), 64, [(wire.IMMEDIATE, 0x1600, cnt)], bits=48) for cnt in range(2)]
+        wire.write_pcap(capture, [wire.frame(data, "239.1.1.1") for data in heaps])
+        config = self.directory / "plan.toml"
+        config.write_text(f"""version = 1
+[[port]]
+name = "p0"
+device = "net_pcap0,rx_pcap={capture}"
+
+[[receive]]
+name = "s0"
+port = "p0"
+endpoints = ["239.1.1.1:7148"]
+[receive.chunk]
+placement = "heap 64; time: item 0x1600 [1]"
+memory = "cuda_pinned"
+""", encoding="utf-8")
+        return config
+
+    def test_chunks_lie_in_memory_that_gpus_reach(self):
+        config = self.plan_with_chunks()
+        finished = self.run_program("run", "--config", config, environment={"LD_LIBRARY_PATH": str(Path(FAKE).parent)})
+        chunks = finished.report["streams"][0]["chunks"]
+        self.assertEqual((chunks["complete"], chunks["delivered"]), (2, 2), chunks)
+
+    def test_chunks_for_gpus_are_refused_without_a_driver(self):
+        config = self.plan_with_chunks()
+        (self.directory / "libcuda.so.1").touch()
+        self.refused("run", "--config", config, status=1, environment={"LD_LIBRARY_PATH": str(self.directory)},
+                     says=("receive s0", "cuda_pinned", "libcuda.so.1", "to pinned"))
+
+    def test_options_that_cannot_be(self):
+        self.refused("bench", "gpu", "--set", "1MiB", "--chunk", "2MiB", report=False, says=("--chunk", "2 MiB"))
+        self.refused("bench", "gpu", "--time", "0", report=False, says=("--time",))
+
+
+if __name__ == "__main__":
+    harness.main()

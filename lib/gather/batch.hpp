@@ -32,7 +32,9 @@ struct alignas(4096) Batch {
     std::uint64_t bytes = 0;   ///< of all pieces
     std::uint64_t opened = 0;  ///< ticks, at its first packet
     std::array<Piece, kMaxPieces> pieces;
-    std::array<void*, kMaxPackets> packets;  ///< the lcore's own: mbufs to free when the batch is done
+    // The lcore's own.
+    std::array<void*, kMaxPackets> packets;  ///< mbufs, to free when the batch is done
+    void* pool = nullptr;                    ///< of all of them; null: of others, or unknown
 
     bool empty() const noexcept { return packet_count == 0; }
     std::uint32_t pieces_left() const noexcept { return kMaxPieces - piece_count; }

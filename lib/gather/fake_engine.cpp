@@ -27,7 +27,7 @@ class FakeEngine::FakeMover final : public Mover {
         if (const std::uint32_t most = faults.delay_us.load(std::memory_order_relaxed); most != 0)
             std::this_thread::sleep_for(std::chrono::microseconds(random_() % (most + 1)));
         if (moved.load(std::memory_order_relaxed) >= faults.fails_after.load(std::memory_order_acquire))
-            throw_error("engine fake", "batch {} failed, as it was told to", batch.number);
+            throw_error("engine fake", "batch {} failed: `fails_after` says so", batch.number);
         for (std::uint32_t i = 0; i < batch.piece_count; i++) {
             const Piece& piece = batch.pieces[i];
             std::memcpy(find(piece.to, piece.length), piece.from, piece.length);

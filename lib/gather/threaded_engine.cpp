@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "base/short_wait.hpp"
 #include "base/start_thread.hpp"
 
@@ -64,6 +65,7 @@ bool ThreadedEngine::State::serve(Channel& channel) {
 }
 
 void ThreadedEngine::State::fail(const std::string& what) {
+    log_error(LogType::memory, "{}; heaps without all of their payload are lost from now on", what);
     const std::lock_guard lock(mutex);
     failure = what;
     for (const auto& channel : channels)
@@ -118,7 +120,7 @@ ThreadedEngine::ThreadedEngine(std::shared_ptr<Mover> mover, const std::vector<u
 
 ThreadedEngine::~ThreadedEngine() {
     // A thread that stands still keeps what it may touch.
-    if (!ThreadedEngine::stop(kPatience))
+    if (!ThreadedEngine::stop(stands_still_ ? std::chrono::milliseconds(0) : kPatience))
         thread_.detach();
 }
 
@@ -150,10 +152,12 @@ bool ThreadedEngine::stop(std::chrono::milliseconds patience) {
     {
         std::unique_lock lock(state_->mutex);
         if (!state_->ending.wait_for(lock, patience, [this] { return state_->ended; })) {
-            state_->kept.clear();
+            std::vector<std::shared_ptr<const memory::Region>> all;
             for (const auto& memory : state_->memory)
                 if (auto alive = memory.lock())
-                    state_->kept.push_back(std::move(alive));
+                    all.push_back(std::move(alive));
+            state_->kept = std::move(all);
+            stands_still_ = true;
             return false;
         }
         state_->kept.clear();

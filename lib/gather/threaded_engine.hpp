@@ -52,6 +52,7 @@ class ThreadedEngine : public Engine {
 
     std::shared_ptr<State> state_;
     std::thread thread_;
+    bool stands_still_ = false;  ///< it did at the last stop()
 };
 
 }  // namespace spead::gather

@@ -88,7 +88,7 @@ class Gathering {
     void submit() noexcept;
     void collect() noexcept;
     void look_at_engine() noexcept;
-    /// An open batch that is empty is not free.
+    /// Returns the free batches when nothing is out: one may be open, and empty.
     std::size_t free_when_idle() const noexcept {
         return channel_->batches().size() - (open_ != nullptr && open_->empty() ? 1 : 0);
     }

@@ -138,7 +138,7 @@ bool BasicRxAgent<Decoder>::resume_first(Source& source, bool at_last, std::uint
 
 template <class Decoder>
 void BasicRxAgent<Decoder>::drop_rest() noexcept {
-    // What still waits goes nowhere.
+    // Packets that still wait go nowhere.
     finish_gathering(rte_rdtsc());
     give_up_gathering();
     for (Source* const source : sources_)

@@ -46,6 +46,9 @@ inline constexpr std::array kEvictions{Word{chunk::Eviction::lossy, "lossy"},
 inline constexpr std::array kChunkMemory{
     Word{runtime::ChunkMemory::host, "host"}, Word{runtime::ChunkMemory::huge, "huge"},
     Word{runtime::ChunkMemory::pinned, "pinned"}, Word{runtime::ChunkMemory::cuda_pinned, "cuda_pinned"}};
+inline constexpr std::array kHeapEngines{Word{runtime::HeapEngine::none, "none"},
+                                         Word{runtime::HeapEngine::cpu, "cpu"},
+                                         Word{runtime::HeapEngine::fake, "fake"}};
 inline constexpr std::array kOffloads{Word{runtime::Offload::software, "software"},
                                       Word{runtime::Offload::automatic, "auto"},
                                       Word{runtime::Offload::hardware, "hardware"}};
@@ -86,6 +89,8 @@ template <>
 inline constexpr auto kWords<chunk::Eviction> = kEvictions;
 template <>
 inline constexpr auto kWords<runtime::ChunkMemory> = kChunkMemory;
+template <>
+inline constexpr auto kWords<runtime::HeapEngine> = kHeapEngines;
 template <>
 inline constexpr auto kWords<runtime::Offload> = kOffloads;
 template <>

@@ -11,6 +11,7 @@
 #include "base/units.hpp"
 #include "base/utf8.hpp"
 #include "config/config.hpp"
+#include "config/engine_rules.hpp"
 #include "config/format_rules.hpp"
 #include "config/kernel_ports.hpp"
 #include "config/keys.hpp"
@@ -225,8 +226,9 @@ class Rules {
         assignments(r, [&](std::size_t entry) { return place(fmt::format("{}.assign[{}]", path, entry)); });
         if (r.chunk)
             chunk(path, r, *r.chunk);
-        if (const auto fault = format_fault(r))
-            fail(fmt::format("{}.{}", path, fault->key), "{}", fault->what);
+        for (const auto& fault : {format_fault(r), engine_fault(r, is_kernel_port(port))})
+            if (fault)
+                fail(fmt::format("{}.{}", path, fault->key), "{}", fault->what);
         check_arrays(r, [&](std::string_view key) { return place(fmt::format("{}.sink.{}", path, key)); });
         if (r.capture)
             capture(path + ".capture", *r.capture);

@@ -43,10 +43,16 @@ class Tickets {
     /// Closes the open batch, and notes that all copies have been made.
     void all_done() noexcept { done_ = last_ = open_++; }
 
+    /// Notes that no more copies will be made, by an engine that has failed, and does not write any more.
+    /// Those that are out never will be. No batch is closed after this.
+    void fail() noexcept { failed_ = true; }
+    bool failed() const noexcept { return failed_; }
+
   private:
     std::uint64_t open_ = 1;
     std::uint64_t last_ = 0;  ///< batch of the latest copy; not less than done_
     std::uint64_t done_ = 0;
+    bool failed_ = false;
 };
 
 }  // namespace spead::heap

@@ -192,8 +192,9 @@ class Window {
     bool has_ended() const noexcept { return ended_head_ != ended_tail_; }
     std::uint32_t ended() const noexcept { return ended_tail_ - ended_head_; }
     /// Moves ended heaps into the queue, by the full-queue policy, in the order of their ends, up to one with
-    /// a copy that is still to come. A queue is full when it has no place, or when its heaps and those that
-    /// consumers hold leave too little of the quota for live heaps. `now`: ticks of the packets' arrival.
+    /// a copy that is still to come. One whose copies will never come is discarded (Tickets::fail). A queue
+    /// is full when it has no place, or when its heaps and those that consumers hold leave too little of the
+    /// quota for live heaps. `now`: ticks of the packets' arrival.
     void hand_over(std::uint64_t now) noexcept;
     /// Returns whether the stream must get no more packets: on_full = block, and the consumer has not made
     /// room yet.
@@ -430,6 +431,7 @@ class Window {
     }
     void count_gap(std::uint64_t now) noexcept;
     void drop(Record& r) noexcept;
+    void lose(Record& r) noexcept;
     void free_record(Record& r) noexcept;
     std::size_t clear(Record& r) noexcept;
     void free_books(Record& r) noexcept;

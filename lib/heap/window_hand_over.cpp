@@ -88,8 +88,12 @@ void Window::hand_over(std::uint64_t now) noexcept {
         const std::uint32_t run = std::min(ended_tail_ - ended_head_, ended_mask_ + 1 - at);
         Record* const next = ended_[at];
         std::uint32_t count = copied(&ended_[at], run);
-        if (count == 0)
-            break;
+        if (count == 0) {
+            if (!tickets_->failed())
+                break;
+            lose(*ended_[ended_head_++ & ended_mask_]);
+            continue;
+        }
         if (retracted_) [[unlikely]] {
             if ((next->flags & Record::kRetracted) != 0) {
                 free_record(*next);
@@ -160,13 +164,25 @@ void Window::drop(Record& r) noexcept {
     free_record(r);
 }
 
+/// Discards an ended heap some of whose copies will never be made.
+[[gnu::noinline]] void Window::lose(Record& r) noexcept {
+    if ((r.flags & Record::kRetracted) == 0) {
+        counters_.heaps_waiting--;
+        counters_.heaps_device_error++;
+    }
+    free_record(r);
+}
+
 void Window::drop_waiting() noexcept {
     while (ended_head_ != ended_tail_) {
         Record& r = *ended_[ended_head_ & ended_mask_];
-        if (tickets_->is_out(r.ticket))
+        const bool out = tickets_->is_out(r.ticket);
+        if (out && !tickets_->failed())
             break;
         ended_head_++;
-        if ((r.flags & Record::kRetracted) != 0)
+        if (out)
+            lose(r);
+        else if ((r.flags & Record::kRetracted) != 0)
             free_record(r);
         else
             drop(r);

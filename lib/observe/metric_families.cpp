@@ -92,6 +92,9 @@ void add_stream_counts(std::vector<MetricFamily>& out, const Snapshot& now, cons
     f.counter("spead_stream_heaps_dropped_full_total",
               "Heaps thrown away because the hand-over queue was full.",
               [](const StreamSnapshot& s) { return s.heaps_dropped_full; });
+    f.counter("spead_stream_heaps_device_error_total",
+              "Heaps lost because the engine that moves their payload failed.",
+              [](const StreamSnapshot& s) { return s.heaps_device_error; });
     f.counter("spead_stream_interleaved_evictions_total", "Heaps given up while their packets still came.",
               [](const StreamSnapshot& s) { return s.heaps_interleaved_evictions; });
     f.counter("spead_stream_heaps_verified_total", "Heaps that a verifying sink found right.",
@@ -225,6 +228,9 @@ void add_ports(std::vector<MetricFamily>& out, const Snapshot& now) {
               [](const PortSnapshot& p) { return p.rx_multi_segment; });
     f.counter("spead_port_rx_oversized_frames_total", "Frames longer than the link allows.",
               [](const PortSnapshot& p) { return p.rx_oversized_frames; });
+    f.counter("spead_port_rx_gather_full_polls_total",
+              "Polls that left a queue alone, because engines that move payload were behind.",
+              [](const PortSnapshot& p) { return p.rx_gather_full; });
     f.counter("spead_port_rx_hosts_full_packets_total",
               "IGMP and ARP packets that came faster than they could be processed.",
               [](const PortSnapshot& p) { return p.rx_hosts_full; });

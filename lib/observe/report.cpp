@@ -85,6 +85,7 @@ Json stream_json(const StreamSnapshot& s) {
     heaps["delivered"] = s.heaps_delivered;
     heaps["unwritten"] = s.heaps_unwritten;
     heaps["dropped_full"] = s.heaps_dropped_full;
+    heaps["device_error"] = s.heaps_device_error;
     heaps["queued"] = s.heaps_queued;
     Json info;
     info["reordered"] = s.packets_reordered;
@@ -201,6 +202,7 @@ Json port_json(const PortSnapshot& p) {
     port["info"]["multi_segment"] = p.rx_multi_segment;
     port["info"]["oversized_frames"] = p.rx_oversized_frames;
     port["info"]["steering"] = p.steering;
+    port["info"]["gather_full"] = p.rx_gather_full;
     port["info"]["hosts_full"] = p.rx_hosts_full;
     port["info"]["host_frames"] = p.tx_host_frames;
     port["rules"] = Json::array();
@@ -337,6 +339,7 @@ std::pair<std::string, std::string> streams_tables(const Snapshot& snapshot, con
         heaps.count("delivered", s.heaps_delivered);
         heaps.count_if_any("unwritten", s.heaps_unwritten);
         heaps.count_if_any("dropped_full", s.heaps_dropped_full);
+        heaps.count_if_any("device_error", s.heaps_device_error);
         heaps.count_if_any("queued", s.heaps_queued);
         heaps.count_if_any("(interleaved evictions)", s.heaps_interleaved_evictions);
         heaps.count_if_any("(verified)", s.heaps_verified);
@@ -394,6 +397,7 @@ std::string ports_table(const Snapshot& snapshot, const RateCells& rates) {
             if (i != kStream)
                 table.count_if_any(kPortOutcomeNames[i], p.rx[i]);
         table.count_if_any("(oversized frames)", p.rx_oversized_frames);
+        table.count_if_any("(gather full)", p.rx_gather_full);
         table.count_if_any("(hosts full)", p.rx_hosts_full);
         if (sends || p.tx_packets > 0) {
             table.count("tx packets", p.tx_packets);

@@ -15,6 +15,7 @@
 #include "heap/window.hpp"
 #include "memory/stores_rule.hpp"
 #include "recv/filter_gate.hpp"
+#include "recv/gathering.hpp"
 #include "recv/lent_buffers.hpp"
 #include "stats/counters.hpp"
 #include "wire/packet_format.hpp"
@@ -69,12 +70,23 @@ struct Lane {
     capture::Tap* tap = nullptr;
     /// Holds packets that stay in the port's buffers, instead of copies in their heaps; null: all are copied.
     std::unique_ptr<LentBuffers> lent;
+    /// Moves payload in place of copies; null: none does. Not beside chunks and lent packets.
+    std::shared_ptr<Gathering> gathering;
 
     /// Lets heaps refer to up to `wanted` buffers, as far as the share allows. Before the first packet.
     void lend(port::BufferShare share, std::uint32_t wanted) {
         lent = std::make_unique<LentBuffers>(std::move(share), wanted,
                                              heap::Window::records_needed(config.window, config.queue_heaps));
         window.lend_with(lent->packets());
+        diverts = true;
+    }
+
+    /// Leaves payload to an engine, into whose memory the placer places heaps. Lanes of one lcore may share
+    /// it. Before the first packet, and for a stream of heaps.
+    void gather_with(std::shared_ptr<Gathering> engine) {
+        gathering = std::move(engine);
+        window.copied_by(gathering->tickets());
+        diverts = true;
     }
 
     /// Returns the bytes that payload has been written to in turn, since the last call.
@@ -86,6 +98,7 @@ struct Lane {
         config.copy == memory::CopySetting::streaming ? memory::Stores::streaming : memory::Stores::cached;
     std::uint32_t batch = 0;  ///< the batch that touched it last
     bool has_ended = false;   ///< listed for hand-over
+    bool diverts = false;     ///< payload may need no copy: packets are lent, or left to an engine
 
     /// Restarts everything that is no count: the heap times, and the high-water marks of queue and memory. On
     /// the lcore.

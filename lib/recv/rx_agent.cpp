@@ -66,6 +66,7 @@ BasicRxAgent<Decoder>::BasicRxAgent()
     with_chunks_.reserve(kMaxLanes);
     with_ended_.reserve(kMaxLanes);
     sources_.reserve(kMaxSources);
+    gatherings_.reserve(kMaxLanes);
 }
 
 template <class Decoder>
@@ -78,6 +79,9 @@ std::uint16_t BasicRxAgent<Decoder>::add_lane(Lane<Decoder>& lane) noexcept {
         *free = &lane;
     if (lane.chunks)
         with_chunks_.push_back(&lane);
+    if (lane.gathering &&
+        std::find(gatherings_.begin(), gatherings_.end(), lane.gathering) == gatherings_.end())
+        gatherings_.push_back(lane.gathering);
     return index;
 }
 
@@ -86,6 +90,11 @@ void BasicRxAgent<Decoder>::remove_lane(std::uint16_t index) noexcept {
     std::erase(with_chunks_, lanes_[index]);
     std::erase(with_ended_, lanes_[index]);
     lanes_[index] = nullptr;
+    std::erase_if(gatherings_, [this](const auto& g) {
+        return !g->any_out() && std::none_of(lanes_.begin(), lanes_.end(), [&g](const Lane<Decoder>* lane) {
+            return lane != nullptr && lane->gathering == g;
+        });
+    });
     while (!lanes_.empty() && lanes_.back() == nullptr)
         lanes_.pop_back();
 }
@@ -113,23 +122,6 @@ template <class Decoder>
     seen.arrival = now;
     seen.source = way.source.value;
     return lane.filter->pass({seen, way, mbuf, payload_at}, lane.counters);
-}
-
-/// Keeps the payload of a placed packet where it is. Returns false when it is to be copied.
-template <class Decoder>
-[[gnu::noinline]] bool BasicRxAgent<Decoder>::lend(Lane<Decoder>& lane, const Source& source,
-                                                   const heap::Record& record, rte_mbuf* mbuf,
-                                                   const Copy& copy) noexcept {
-    LentBuffers& lent = *lane.lent;
-    // Other buffers are not the port's to lend: those of senders, and those that the device attaches.
-    if (source.queue.pool == nullptr || !RTE_MBUF_DIRECT(mbuf) || lent.packets().copies_rest(record))
-        return false;
-    if (lent.packets().full())
-        lane.window.reclaim();
-    if (lent.keep(record, mbuf, copy.from, static_cast<std::uint32_t>(copy.offset), copy.length)) [[likely]]
-        return true;
-    lane.counters.lend_full += lent.packets().copy_rest(record) ? 1 : 0;
-    return false;
 }
 
 /// Offers the packet to the capture of its stream. Returns true when it ends there.
@@ -230,7 +222,7 @@ bool BasicRxAgent<Decoder>::fast_path(Source& source, rte_mbuf* mbuf, std::uint6
     copy.offset = view.offset;
     copy.length = view.payload_length;
     copy.stores = lane.stores;
-    if (lane.lent && lend(lane, source, *record, mbuf, copy)) [[unlikely]]
+    if (lane.diverts && divert(lane, source, *record, mbuf, copy)) [[unlikely]]
         return true;
     copy_count_++;
     return true;
@@ -334,7 +326,8 @@ std::uint16_t BasicRxAgent<Decoder>::work(Source& source, rte_mbuf** mbufs, std:
     source.unattributed += taken;
     if (taken < kBurst || source.unattributed >= kLookEvery)
         look_at_sender(source, mbufs[some(source.counters.bursts, taken)]);
-    free_burst<kBurst>(mbufs, taken, source.queue.pool);
+    const std::uint16_t free = kept_count_ == 0 ? taken : without_kept(mbufs, taken);
+    free_burst<kBurst>(mbufs, free, source.queue.pool);
     return taken;
 }
 
@@ -383,6 +376,8 @@ bool BasicRxAgent<Decoder>::poll(std::uint64_t now) noexcept {
     if (blocked_) [[unlikely]]
         hand_over(true);
     held_ = waiting_ = false;
+    for (const auto& gathering : gatherings_)
+        gathering->advance(now);
     const std::uint32_t batches_before = batch_number_;
     const bool looks_for_room = std::exchange(short_, false);
     for (Source* const source : sources_) {
@@ -392,6 +387,10 @@ bool BasicRxAgent<Decoder>::poll(std::uint64_t now) noexcept {
             continue;
         if (blocked_ && paused(*source)) [[unlikely]]
             continue;
+        if (!gatherings_.empty() && gather_full(*source)) [[unlikely]] {
+            source->counters.gather_full++;
+            continue;
+        }
         if (source->waiting.count != 0) [[unlikely]] {
             fullest = std::max(fullest, resume(*source, !comes_back(*source), now));
             continue;
@@ -452,9 +451,13 @@ void BasicRxAgent<Decoder>::housekeep(std::uint64_t now) noexcept {
 /// Ends each lane as soon as no packets of its own wait: those of another one may wait for it.
 template <class Decoder>
 bool BasicRxAgent<Decoder>::flush() noexcept {
-    bool left = false;
+    bool left = !finish_gathering(rte_rdtsc());
     for (Source* const source : sources_)
         if (source->waiting.count != 0) {
+            if (!gatherings_.empty() && gather_full(*source)) {
+                left = true;
+                continue;
+            }
             resume(*source, !comes_back(*source), rte_rdtsc());
             left |= source->waiting.count != 0;
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +30,8 @@ inline PacketWay way_of(const wire::UdpView& udp) noexcept {
 ///     rx_burst -> prefetch -> parse_udp -> classify -> decode -> accept -> copy -> commit -> hand over
 ///
 /// Packets are staged: all headers of a batch, then all copies. Large packets have short batches, because
-/// their copies evict staged headers. add_* and remove_* are for control code before the lcore runs, or for
+/// their copies evict staged headers. Payload that an engine moves is listed for it at once, in place of a
+/// staged copy (recv/gathering.hpp). add_* and remove_* are for control code before the lcore runs, or for
 /// the lcore itself between polls (its mailbox). Everything else belongs to the lcore.
 template <class Decoder>
 class BasicRxAgent {
@@ -78,6 +80,17 @@ class BasicRxAgent {
     bool blocked() const noexcept { return blocked_ || held_ || waiting_; }
     /// Sets whether captures may make lossless sources wait. For the lcore (mailbox), or before it runs.
     void let_taps_block(bool may) noexcept { taps_block_ = may; }
+    /// Returns whether payload is with an engine: it comes back without a packet.
+    bool is_gathering() const noexcept {
+        return std::any_of(gatherings_.begin(), gatherings_.end(),
+                           [](const auto& g) { return g->any_out(); });
+    }
+    /// Gives the open batches to their engines. Returns whether nothing is left with these. For the end of a
+    /// run, when nothing polls any more: call it again until then, or give_up_gathering().
+    bool finish_gathering(std::uint64_t now) noexcept;
+    /// Waits no longer for engines that stand still (Gathering::give_up).
+    void give_up_gathering() noexcept;
+
     /// Returns the fullest burst of the last poll, as a measure of load: 0..kBurst.
     std::uint16_t last_burst() const noexcept { return last_burst_; }
 
@@ -132,8 +145,16 @@ class BasicRxAgent {
                                                   heap::PacketView& view, std::uint32_t from,
                                                   std::uint64_t now, heap::Record*& record,
                                                   bool at_last = false) noexcept;
+    bool divert(Lane<Decoder>& lane, const Source& source, const heap::Record& record, rte_mbuf* mbuf,
+                const Copy& copy) noexcept;
     bool lend(Lane<Decoder>& lane, const Source& source, const heap::Record& record, rte_mbuf* mbuf,
               const Copy& copy) noexcept;
+    bool gather_full(const Source& source) noexcept;
+    bool fits(const Source& source, const rte_mbuf& mbuf) noexcept;
+    void gather_chain(Lane<Decoder>& lane, const Source& source, rte_mbuf* mbuf, std::byte* to,
+                      std::uint32_t skip, std::uint32_t length) noexcept;
+    void keep(Gathering& gathering, const Source& source, rte_mbuf* mbuf) noexcept;
+    std::uint16_t without_kept(rte_mbuf** mbufs, std::uint16_t count) noexcept;
     enum class Into : std::uint8_t { first, again, at_last };
     Accepted into_chunks(Lane<Decoder>& lane, std::uint16_t endpoint, heap::PacketView& view, rte_mbuf* mbuf,
                          std::uint32_t payload_at, Into turn) noexcept;
@@ -162,6 +183,7 @@ class BasicRxAgent {
     std::uint16_t chain_count_ = 0;
     std::uint16_t again_count_ = 0;
     std::uint16_t touched_count_ = 0;
+    std::uint16_t kept_count_ = 0;
     std::uint16_t last_burst_ = 0;
     std::uint16_t polls_since_hand_over_ = 0;
     bool blocked_ = false;
@@ -174,11 +196,13 @@ class BasicRxAgent {
     std::array<ChainCopy, kBurst> chains_;
     std::array<Again, kBurst> again_;
     std::array<Lane<Decoder>*, kBurst> touched_;
+    std::array<rte_mbuf*, kBurst> kept_;  ///< of the burst, in order: they are freed after their batches
     std::vector<Lane<Decoder>*> lanes_;
     std::vector<Lane<Decoder>*> with_chunks_;  ///< reserved for all lanes, too
     std::vector<Lane<Decoder>*> with_ended_;   ///< reserved for all lanes; never grows on the data path
     std::vector<Source*> sources_;
-    std::unique_ptr<std::uint8_t[]> scratch_;  ///< header of a packet that is split over segments
+    std::vector<std::shared_ptr<Gathering>> gatherings_;  ///< of the lanes, each once
+    std::unique_ptr<std::uint8_t[]> scratch_;             ///< header of a packet that is split over segments
 };
 
 /// Accepts a packet. `copy`: the payload is to be copied into `record`. `waits`: nothing was counted.

@@ -53,6 +53,15 @@ template <class Decoder>
     // Only a broken driver says so. There is no segment to gather the rest from.
     if (mbuf->nb_segs == 1 && length > mbuf->data_len) [[unlikely]]
         return PortOutcome::malformed;
+    if (mbuf->nb_segs != 1 && !gatherings_.empty()) [[unlikely]] {
+        if (mbuf->nb_segs > Gathering::kMaxSegments)
+            return PortOutcome::malformed;
+        if (!fits(source, *mbuf)) {
+            // As if it were still in its queue.
+            stopped_short_ = true;
+            return PortOutcome::stream;
+        }
+    }
     if (length > source.longest_frame) [[unlikely]]
         source.counters.oversized_frames++;
     bool verify = true;
@@ -111,7 +120,9 @@ template <class Decoder>
             note_arrival(*record, *mbuf, *source.arrivals);
         const Copy copy{&record->base, head.data() + payload_at, view.offset, view.payload_length,
                         lane.stores};
-        if (!head.in_place()) [[unlikely]]
+        if (lane.gathering) [[unlikely]]
+            gather_chain(lane, source, mbuf, record->base + view.offset, payload_at, view.payload_length);
+        else if (!head.in_place()) [[unlikely]]
             chains_[chain_count_++] = {&record->base,       mbuf,       payload_at, view.offset,
                                        view.payload_length, lane.stores};
         else if (!lane.lent || !lend(lane, source, *record, mbuf, copy))

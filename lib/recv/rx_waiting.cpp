@@ -79,7 +79,8 @@ std::uint16_t BasicRxAgent<Decoder>::resume(Source& source, bool at_last, std::u
             waiting_ = true;
             return 0;
         }
-        rte_pktmbuf_free(w.mbufs[0]);
+        if (without_kept(w.mbufs.data(), 1) != 0)
+            rte_pktmbuf_free(w.mbufs[0]);
         taken = 1;
     }
     std::array<rte_mbuf*, kBurst + kAhead> mbufs;
@@ -123,8 +124,12 @@ bool BasicRxAgent<Decoder>::resume_first(Source& source, bool at_last, std::uint
     if (a == Accepted::copy) {
         if (source.arrivals != nullptr)
             note_arrival(*record, *mbuf, *source.arrivals);
-        copy_chain({&record->base, mbuf, w.payload_at, w.view.offset, w.view.payload_length,
-                    memory::Stores::cached});
+        if (lane.gathering)
+            gather_chain(lane, source, mbuf, record->base + w.view.offset, w.payload_at,
+                         w.view.payload_length);
+        else
+            copy_chain({&record->base, mbuf, w.payload_at, w.view.offset, w.view.payload_length,
+                        memory::Stores::cached});
     }
     copy_staged(nullptr);
     commit_batch();
@@ -133,6 +138,9 @@ bool BasicRxAgent<Decoder>::resume_first(Source& source, bool at_last, std::uint
 
 template <class Decoder>
 void BasicRxAgent<Decoder>::drop_rest() noexcept {
+    // Packets that still wait go nowhere.
+    finish_gathering(rte_rdtsc());
+    give_up_gathering();
     for (Source* const source : sources_)
         while (source->waiting.count != 0)
             resume(*source, true, rte_rdtsc());

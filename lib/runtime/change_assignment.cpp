@@ -101,8 +101,8 @@ void ChangeAssignment::check_room(const ReceivePlan& r, const std::vector<unsign
         throw_error(where,
                     "its windows and queues{} need {}, and {} are available; lower `queue_depth`, `max_live` "
                     "or `substreams`{}",
-                    r.memory == 0 ? "" : ", and its heaps,", human_size(bookkeeping), human_size(available),
-                    r.memory == 0 ? "" : ", or give it less memory");
+                    r.own_memory() == 0 ? "" : ", and its heaps,", human_size(bookkeeping), human_size(available),
+                    r.own_memory() == 0 ? "" : ", or give it less memory");
 }
 
 /// Checks that streams that are added or changed leave enough memory for lossless streams.
@@ -121,7 +121,7 @@ void ChangeAssignment::check_lossless(const Plan& wanted, const Change& change, 
                 continue;
             const bool lossless = of_.ports[r.port].device().capabilities().lossless;
             const bool waits = lossless && waits_for_consumer(r, lossless);
-            if (r.memory != 0) {
+            if (r.own_memory() != 0) {
                 const ReceivePlan* const one = &r;
                 if (const std::string why = why_not_lossless(own_memory(r, waits, one)); !why.empty())
                     throw UsageError(why);

@@ -47,7 +47,7 @@ struct Engine::State {
         {hooks.lcore_patience, hooks.longest_finish}};
     Shutdown shutdown{
         {parts.plan, parts.clock, parts.ports, parts.lcores, parts.queues, parts.senders, parts.consumers,
-         parts.streams, parts.captures, counts, snapshots, parts.notes},
+         parts.streams, parts.captures, counts, snapshots, parts.notes, parts.engines},
         {hooks.port_patience, hooks.consumer_patience, hooks.holder_patience, hooks.longest_finish}};
     EndConditions ends;
     Executor* executor = nullptr;  ///< posts requests of other threads

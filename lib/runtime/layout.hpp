@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "gather/batch.hpp"
 #include "port/driver.hpp"
 #include "port/impaired_queue.hpp"
 #include "runtime/huge_pages.hpp"
@@ -116,8 +117,15 @@ ChunkBytes chunk_bytes(const ReceivePlan& plan);
 /// Returns the payload bytes of a chunk with the gap to the next one, which begins on a page of its own.
 std::size_t memory_of_chunk(const chunk::Layout& layout);
 /// Returns whether the stream's heaps lie in memory that it shares with other streams of its lcores.
-constexpr bool shares_heap_memory(const ReceivePlan& plan) {
-    return plan.memory == 0 && !plan.chunk;
+inline bool shares_heap_memory(const ReceivePlan& plan) {
+    return plan.own_memory() == 0 && !plan.chunk;
+}
+/// Holds the batches of an lcore that an engine may have at a time.
+inline constexpr std::uint32_t kGatherBatches = 16;
+/// Returns the packets that an engine may have of the stream, on each lcore; each may be a heap that has
+/// ended.
+inline std::uint32_t ended_in_batches(const ReceivePlan& plan) {
+    return plan.engine == HeapEngine::none ? 0 : kGatherBatches * gather::Batch::kMaxPackets;
 }
 
 /// Returns the payload bytes of all heaps in flight. Throws Error, with the sender's name, when a process

@@ -69,6 +69,8 @@ port::PortRequest request_of(const Plan& plan, const PortPlan& p, const std::vec
             // Each queue may bring all that the stream's filters hold, wherever they run.
             request.held_mbufs +=
                 r.held_buffers * static_cast<std::uint32_t>(std::max<std::size_t>(1, r.lcores.size()));
+            request.held_mbufs +=
+                ended_in_batches(r) * static_cast<std::uint32_t>(std::max<std::size_t>(1, r.lcores.size()));
             request.lent_mbufs +=
                 r.lend * static_cast<std::uint32_t>(std::max<std::size_t>(1, r.lcores.size()));
             request.max_rx_packet = std::max(request.max_rx_packet, r.max_packet_size);

@@ -75,6 +75,7 @@ std::size_t bookkeeping_bytes(const ReceivePlan& plan) {
     window.max_live = plan.max_live;
     window.history = plan.history;
     window.guarded = true;
+    window.copying = ended_in_batches(plan);
     // Ended heaps of chunks wait in no queue.
     return heap::Window::bookkeeping_bytes(window, plan.chunk ? 1 : plan.queue_depth);
 }
@@ -97,7 +98,8 @@ std::size_t memory_of_chunk(const chunk::Layout& layout) {
 }
 
 std::size_t own_heap_bytes(const ReceivePlan& plan) {
-    return plan.memory == 0 || plan.chunk ? 0 : memory::Arena::capacity_for(plan.memory, plan.max_bytes);
+    const std::uint64_t own = plan.own_memory();
+    return own == 0 || plan.chunk ? 0 : memory::Arena::capacity_for(own, plan.max_bytes);
 }
 
 }  // namespace spead::runtime

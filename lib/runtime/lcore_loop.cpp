@@ -57,7 +57,7 @@ void LcoreLoop::wait_for(std::unique_ptr<Sleeper> sleeper) {
 
 /// Returns whether only a new packet or the mailbox can bring work to this lcore.
 bool LcoreLoop::nothing_pending() const noexcept {
-    return !receiver_.blocked() &&
+    return !receiver_.blocked() && !receiver_.is_gathering() &&
            std::none_of(distributors_.begin(), distributors_.end(),
                         [](const recv::Distributor* d) { return d->holds(); }) &&
            std::all_of(impaired_.begin(), impaired_.end(),

@@ -94,7 +94,7 @@ std::vector<std::string> of_lcores(const Plan& plan, const Layout& layout, Tell 
                 continue;
             const bool lossless = layout.port(r.port).device.capabilities.lossless;
             const bool places = !(r.capture && r.capture->only);
-            if (r.memory != 0) {
+            if (r.own_memory() != 0) {
                 const ReceivePlan* const one = &r;
                 const bool waits = r.enabled && places && lossless && waits_for_consumer(r, lossless);
                 if (std::string text = tell(own_memory(r, waits, one)); !text.empty())

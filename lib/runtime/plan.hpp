@@ -185,6 +185,14 @@ struct ChunkPlan {
     }
 };
 
+/// Says what moves payload into heaps: the lcores that receive (`none`), or an engine (gather/engine.hpp).
+enum class HeapEngine : std::uint8_t { none, cpu, fake };
+
+/// Returns the kind of the memory that heaps lie in.
+constexpr memory::MemoryKind kind_of(HeapEngine engine) noexcept {
+    return engine == HeapEngine::fake ? memory::MemoryKind::device : memory::MemoryKind::host;
+}
+
 struct ReceivePlan {
     std::string name;
     std::string port;
@@ -221,6 +229,9 @@ struct ReceivePlan {
     /// Holds the bytes for heap payloads on each of its lcores; 0: a reservation in [memory] heaps. Heaps
     /// that a user takes outlive the lcores' memory, so SinkKind::user needs its own.
     std::uint64_t memory = 0;
+    HeapEngine engine = HeapEngine::none;
+    /// Holds the bytes of the engine's memory for heap payloads, on each of its lcores.
+    std::uint64_t engine_memory = std::uint64_t{512} << 20;
     double timeout = 0;            ///< seconds without a packet of the heap; 0: off
     std::uint32_t history = 1024;  ///< finished heap counts remembered per substream; 0: off
     double history_time = 1.0;     ///< seconds
@@ -230,6 +241,11 @@ struct ReceivePlan {
     bool enabled = true;  ///< false: configured, but not received
     std::optional<capture::Options> capture;
     bool operator==(const ReceivePlan&) const = default;
+
+    /// Returns the bytes for heap payloads that are its own on each lcore; 0: it shares [memory] heaps.
+    std::uint64_t own_memory() const noexcept {
+        return memory != 0 || engine == HeapEngine::none ? memory : engine_memory;
+    }
 };
 
 struct SendPlan {

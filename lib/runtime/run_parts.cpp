@@ -49,6 +49,7 @@ RunParts::RunParts(const Plan& p, const Layout& l, const EngineHooks& s)
       events(p.runtime.name, p.runtime.on_event, {s.on_event, s.on_lcore}),
       senders(lcores, ports, regions, s.make_heap_source, notes.problems),
       consumers(p.end.heaps),
+      engines(l.control_cpus()),
       streams(
           lcores, ports, consumers, events,
           {s.make_sink,
@@ -63,7 +64,7 @@ RunParts::RunParts(const Plan& p, const Layout& l, const EngineHooks& s)
                        return std::make_shared<const SendableRegion>(senders, region);
                    });
            },
-           s.make_filter, s.user_queues, s.make_stores ? s.make_stores : of_this_machine},
+           s.make_filter, s.user_queues, s.make_stores ? s.make_stores : of_this_machine, &engines},
           notes.problems) {
     if (s.rest_unused_lcores)
         lcores.launch_only([this](const Worker& w) {

@@ -49,6 +49,7 @@ struct RunParts {
     ReceiveQueues queues{lcores, ports};
     SenderSet senders;
     Consumers consumers;
+    GatherEngines engines;
     StreamSet streams;
     CaptureSet captures{lcores, notes.problems};
     HealthMonitor health{events};

@@ -21,6 +21,8 @@ namespace {
 /// Limits the wait for packets of our own senders, where a stream drops and where it blocks.
 constexpr auto kSettle = std::chrono::milliseconds(200);
 constexpr auto kSettleBlocking = std::chrono::seconds(2);
+/// Limits the wait for engines that move payload.
+constexpr std::chrono::seconds kGatherPatience{3};
 /// Limits the length of a round that counts as waiting for the holders of packets: see WaitingTime.
 constexpr std::chrono::milliseconds kLongestHolderRound{100};
 
@@ -35,6 +37,7 @@ void Shutdown::end_run(bool interrupted) noexcept {
     carry_out([&] { of_.ports.remember_rules(); });
     carry_out([&] { of_.ports.leave_groups(); });
     carry_out([&] { settle_receives(); });
+    carry_out([&] { finish_gathering(); });
     carry_out([&] { flush_receives(); });
     carry_out([&] {
         for (std::string& lost : of_.streams.lost_although_waited())
@@ -43,6 +46,7 @@ void Shutdown::end_run(bool interrupted) noexcept {
     carry_out([&] { end_consumers(); });
     stop_lcores();
     carry_out([&] { end_filters(); });
+    carry_out([&] { end_engines(); });
     carry_out([&] { of_.captures.stop_all(of_.streams.current()); });
     of_.clock.stop();
 }
@@ -256,6 +260,40 @@ void Shutdown::settle_receives() {
     for (const auto& w : of_.lcores)
         static_cast<void>(of_.lcores.try_ask(
             *w, [](LcoreLoop* loop) { loop->stop_receiving(); }, w->loop.get()));
+}
+
+/// Waits until the engines have moved the payload that they were given, or gives it up: heaps without all of
+/// theirs count as device_error.
+void Shutdown::finish_gathering() {
+    if (!of_.engines.any())
+        return;
+    const auto ask_all = [this](auto function) {
+        bool all = true;
+        for (const auto& w : of_.lcores)
+            all &= of_.lcores.try_ask(*w, function, &w->loop->receiver()).value_or(true);
+        return all;
+    };
+    for (WaitingTime waited(kRound); waited.add() < kGatherPatience;) {
+        if (ask_all([](recv::RxAgent* receiver) { return receiver->finish_gathering(rte_rdtsc()); }))
+            return;
+        of_.ports.serve_hosts();
+        std::this_thread::sleep_for(kStep);
+    }
+    of_.notes.problems.push_back(
+        fmt::format("an engine has not moved the last payload for {}; heaps without all of theirs are lost",
+                    seconds_text(kGatherPatience)));
+    ask_all([](recv::RxAgent* receiver) {
+        receiver->give_up_gathering();
+        return true;
+    });
+}
+
+/// Stops the engines. Lcores have been joined.
+void Shutdown::end_engines() {
+    for (std::string& why : of_.engines.failures())
+        of_.notes.problems.push_back(std::move(why));
+    for (std::string& stuck : of_.engines.stop())
+        of_.notes.problems.push_back(std::move(stuck));
 }
 
 /// Flushes the streams. A stream that blocks waits for its consumer: its source lost nothing, and nothing is

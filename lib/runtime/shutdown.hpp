@@ -9,6 +9,7 @@
 #include "runtime/capture_set.hpp"
 #include "runtime/consumers.hpp"
 #include "runtime/end_wait.hpp"
+#include "runtime/gather_engines.hpp"
 #include "runtime/lcore_counts.hpp"
 #include "runtime/receive_queues.hpp"
 #include "runtime/run_notes.hpp"
@@ -41,6 +42,7 @@ class Shutdown {
         LcoreCounts& counts;
         Snapshots& snapshots;
         RunNotes& notes;
+        GatherEngines& engines;
     };
     /// Limits the waits for others, as the engine's hooks do.
     struct Patience {
@@ -69,10 +71,12 @@ class Shutdown {
     void finish_send(SendStream& s, EndWait::Result waited, bool interrupted);
     void give_up(SendStream& s, EndWait::Result why, std::uint64_t left, bool interrupted);
     void settle_receives();
+    void finish_gathering();
     void flush_receives();
     void end_consumers();
     void end_chunks();
     void end_filters();
+    void end_engines();
     void stop_ports();
     void carry_out(const std::function<void()>& step) noexcept;
 

@@ -78,14 +78,23 @@ std::optional<std::string> Sink::news() {
     return failure_;
 }
 
+/// Returns the payload where the CPU can read it.
+std::span<const std::byte> VerifySink::read(const heap::HeapHandle& heap) {
+    if (!engine_ || memory::cpu_accessible(engine_->kind()))
+        return heap.payload();
+    fetched_.resize(heap.size());
+    engine_->fetch(heap.payload().data(), fetched_);
+    return fetched_;
+}
+
 /// Compares a heap of a pattern, which its payload names, with all that the name says: items and bytes. None:
 /// no item is the payload of a pattern.
-std::optional<bool> VerifySink::verify_pattern(const heap::HeapHandle& heap,
+std::optional<bool> VerifySink::verify_pattern(const heap::HeapHandle& heap, std::span<const std::byte> all,
                                                std::span<const wire::ItemView> items) const {
     for (const wire::ItemView& data : items) {
         if (data.immediate)
             continue;
-        const auto payload = heap.payload().subspan(data.offset, data.length);
+        const auto payload = all.subspan(data.offset, data.length);
         const std::optional<PatternName> name = pattern_name(payload);
         if (!name || data.id != shape_of(name->pattern).data_id)
             continue;
@@ -125,7 +134,8 @@ void VerifySink::consume(const heap::HeapHandle& heap) {
     for (const wire::ItemView& i : items)
         bytes += i.immediate ? kWord : i.length;
 
-    if (const auto right = verify_pattern(heap, items)) {
+    const std::span<const std::byte> payload = read(heap);
+    if (const auto right = verify_pattern(heap, payload, items)) {
         count_compared(*right);
         return;
     }
@@ -138,7 +148,7 @@ void VerifySink::consume(const heap::HeapHandle& heap) {
         if (i.immediate) {
             right = i.value == verify_word((first_word + at / kWord) % kVerifyPeriod);
         } else {
-            const auto data = heap.payload().subspan(i.offset, i.length);
+            const auto data = payload.subspan(i.offset, i.length);
             wrong_at = verify_check(data, first_word, at);
             right = wrong_at == data.size();
         }

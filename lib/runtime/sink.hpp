@@ -10,7 +10,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "gather/engine.hpp"
 #include "heap/heap_handle.hpp"
 #include "runtime/plan.hpp"
 #include "wire/items.hpp"
@@ -53,6 +56,9 @@ class Sink {
     /// Uses the heap, which is given back afterwards. Throws Error when the sink can take no more (a full
     /// disk), with how much it has written.
     virtual void consume(const heap::HeapHandle& heap) = 0;
+    /// Tells that heaps lie in this engine's memory, which the CPU may not be able to read. Before the first
+    /// heap; only for sinks that fetch payload, or read none.
+    virtual void read_with(std::shared_ptr<gather::Engine>) {}
     /// Ends the sink: no more heaps come. Throws Error when written data cannot be made permanent.
     virtual void finish() {}
 
@@ -122,12 +128,16 @@ class VerifySink : public Sink {
   public:
     explicit VerifySink(std::string stream) : stream_(std::move(stream)) {}
     void consume(const heap::HeapHandle& heap) override;
+    void read_with(std::shared_ptr<gather::Engine> engine) override { engine_ = std::move(engine); }
 
   private:
-    std::optional<bool> verify_pattern(const heap::HeapHandle& heap,
+    std::span<const std::byte> read(const heap::HeapHandle& heap);
+    std::optional<bool> verify_pattern(const heap::HeapHandle& heap, std::span<const std::byte> all,
                                        std::span<const wire::ItemView> items) const;
 
     std::string stream_;
+    std::shared_ptr<gather::Engine> engine_;  ///< null: heaps lie in ordinary memory
+    std::vector<std::byte> fetched_;
 };
 
 /// Makes the sink of a plan. Throws Error when its directory cannot be made or written.

@@ -46,6 +46,7 @@ recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<Endpoint>& 
     c.window.on_full = on_full(r, lossless);
     if (!r.format.empty())
         c.format = wire::PacketFormat::parse(r.format, r.name);
+    c.window.copying = ended_in_batches(r);
     c.window.lends = r.sink.kind == SinkKind::user && !r.chunk;
     return c;
 }
@@ -68,6 +69,18 @@ struct LaneWithArena {
     LaneWithArena(const recv::LaneConfig& config, std::size_t bytes)
         : arena(bytes, config.window.max_heap_bytes), lane(config, heap::PoolPlacer(arena, 0)) {}
 
+    memory::Arena arena;
+    recv::SpeadLane lane;
+};
+
+/// Holds a lane whose heaps lie in the memory of an engine.
+struct LaneWithEngine {
+    LaneWithEngine(const recv::LaneConfig& config, const ReceivePlan& r, gather::Engine& engine)
+        : memory(engine.allocate(own_heap_bytes(r))),
+          arena({memory->base, own_heap_bytes(r)}, config.window.max_heap_bytes),
+          lane(config, heap::PoolPlacer(arena, 0)) {}
+
+    std::shared_ptr<const memory::Region> memory;
     memory::Arena arena;
     recv::SpeadLane lane;
 };
@@ -108,9 +121,13 @@ void Stream::replace_chunks(std::shared_ptr<StreamChunks> successor) {
 /// Makes the sink of a stream, and its chunks if it has them.
 std::shared_ptr<Sink> StreamSet::make_sink(const ReceivePlan& r, std::uint32_t number,
                                            std::shared_ptr<StreamChunks>& chunks) const {
-    if (!r.chunk)
-        return makers_.sink(r.sink, r.name);
     std::shared_ptr<Sink> sink;
+    if (!r.chunk) {
+        sink = makers_.sink(r.sink, r.name);
+        if (r.engine != HeapEngine::none)
+            sink->read_with(makers_.engines->engine(r.engine));
+        return sink;
+    }
     chunks = makers_.chunks(r, number, sink);
     return sink;
 }
@@ -229,6 +246,12 @@ std::unique_ptr<StreamLane> StreamSet::make_lane(const Stream& stream, const Rec
         least.window.history = 0;
         lane->arena = &worker.arena;
         lane->rx = std::make_shared<recv::SpeadLane>(least, heap::PoolPlacer(worker.arena, 0));
+    } else if (r.engine != HeapEngine::none) {
+        auto own = std::make_shared<LaneWithEngine>(config, r, *makers_.engines->engine(r.engine));
+        own->lane.gather_with(makers_.engines->gathering(r.engine, worker.layout->cpu));
+        lane->arena = &own->arena;
+        lane->owns_arena = true;
+        lane->rx = std::shared_ptr<recv::SpeadLane>(own, &own->lane);
     } else if (r.memory != 0) {
         auto own = std::make_shared<LaneWithArena>(config, r.memory);
         lane->arena = &own->arena;

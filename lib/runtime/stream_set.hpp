@@ -13,6 +13,7 @@
 #include "runtime/consumers.hpp"
 #include "runtime/copy_limits.hpp"
 #include "runtime/event_reporter.hpp"
+#include "runtime/gather_engines.hpp"
 #include "runtime/lcore_set.hpp"
 #include "runtime/plan.hpp"
 #include "runtime/port_set.hpp"
@@ -46,6 +47,7 @@ class StreamSet {
         /// Returns the queues for the heaps of a stream with SinkKind::user; the same object each time.
         std::function<std::shared_ptr<UserQueues>(const std::string& stream)> users;
         MakeStoresRule stores;
+        GatherEngines* engines;  ///< outlive the set
     };
 
     /// Refers to all of them; they outlive the set. A sink that failed is a problem of the run.

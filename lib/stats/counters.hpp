@@ -64,6 +64,7 @@ struct alignas(kCacheLine) StreamCounters {
     std::uint64_t heaps_pushed = 0;        ///< put into the hand-over queue
     std::uint64_t heaps_dropped_full = 0;  ///< discarded because the queue was full
     std::uint64_t heaps_waiting = 0;       ///< ended, not yet in the queue (on_full = block)
+    std::uint64_t heaps_device_error = 0;  ///< discarded because the engine that moves payload failed
     // Informative, outside the identities.
     std::uint64_t packets_reordered = 0;  ///< placed packets that were not the next byte of their heap
     std::uint64_t heaps_interleaved_evictions =
@@ -136,6 +137,7 @@ struct alignas(kCacheLine) RxCounters {
     std::uint64_t multi_segment = 0;
     ActiveTime active;                   ///< packets; no count: cleared by its lcore
     std::uint64_t oversized_frames = 0;  ///< longer than the link allows, or cut to the port's longest
+    std::uint64_t gather_full = 0;       ///< polls that left the queue alone: no batch was free for packets
     std::uint64_t hosts_full = 0;        ///< IGMP and ARP frames that came faster than our hosts read them
     /// Holds the fewest mbufs left in the queue's pool at a look, or kNeverLooked. No count: cleared by its
     /// lcore.

@@ -42,6 +42,7 @@ void take_stream(StreamSnapshot& s, const StreamSnapshot& base) {
     s.heaps_delivered -= base.heaps_delivered;
     s.heaps_unwritten -= base.heaps_unwritten;
     s.heaps_dropped_full -= base.heaps_dropped_full;
+    s.heaps_device_error -= base.heaps_device_error;
     s.heaps_dropped_oldest -= base.heaps_dropped_oldest;
     s.heaps_handed_over -= base.heaps_handed_over;
     // A stream that reports for a group from now on has the losses of the group's past. The removed ones lack
@@ -94,8 +95,9 @@ void take_port(PortSnapshot& p, const PortSnapshot& base) {
     for (std::uint64_t PortSnapshot::*count :
          {&PortSnapshot::rx_packets, &PortSnapshot::rx_bytes, &PortSnapshot::rx_vlan_tagged,
           &PortSnapshot::rx_multi_segment, &PortSnapshot::rx_oversized_frames, &PortSnapshot::rx_hosts_full,
-          &PortSnapshot::tx_packets, &PortSnapshot::tx_bytes, &PortSnapshot::tx_dropped,
-          &PortSnapshot::tx_host_frames, &PortSnapshot::rx_bursts, &PortSnapshot::rx_full_bursts})
+          &PortSnapshot::rx_gather_full, &PortSnapshot::tx_packets, &PortSnapshot::tx_bytes,
+          &PortSnapshot::tx_dropped, &PortSnapshot::tx_host_frames, &PortSnapshot::rx_bursts,
+          &PortSnapshot::rx_full_bursts})
         p.*count -= base.*count;
     take_each(p.rx_burst_sizes, base.rx_burst_sizes);
     // A port that was opened anew counts from 0.

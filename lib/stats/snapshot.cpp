@@ -143,6 +143,7 @@ void StreamSnapshot::add(const StreamCounters& block, std::uint64_t delivered, s
     heaps_delivered += delivered;
     heaps_unwritten += unwritten;
     heaps_dropped_full += block.heaps_dropped_full;
+    heaps_device_error += block.heaps_device_error;
     heaps_queued += block.heaps_pushed - delivered - unwritten + block.heaps_waiting;
     add_strange(*this, block);
     missing_bytes += block.missing_bytes;
@@ -183,6 +184,7 @@ void StreamSnapshot::add(const StreamSnapshot& other) {
     heaps_delivered += other.heaps_delivered;
     heaps_unwritten += other.heaps_unwritten;
     heaps_dropped_full += other.heaps_dropped_full;
+    heaps_device_error += other.heaps_device_error;
     heaps_queued += other.heaps_queued;
     missing_bytes += other.missing_bytes;
     missing_packets += other.missing_packets;
@@ -219,6 +221,7 @@ void PortSnapshot::add(const RxCounters& queue) {
     rx_vlan_tagged += queue.vlan_tagged;
     rx_multi_segment += queue.multi_segment;
     rx_oversized_frames += queue.oversized_frames;
+    rx_gather_full += queue.gather_full;
     rx_hosts_full += queue.hosts_full;
     rx_bursts += queue.bursts;
     rx_full_bursts += queue.full_bursts;
@@ -266,10 +269,13 @@ std::vector<std::string> broken_identities(const Snapshot& snapshot) {
         const std::uint64_t ended = sum(s.heaps_ended);
         expect(name + ": received = sum of outcomes", s.received, sum(s.packets));
         expect(name + ": started = ended + live", s.heaps_started + s.carried.live, ended + s.heaps_live);
-        expect(name + ": ended = delivered + unwritten + dropped_full + queued", ended + s.carried.queued,
-               s.heaps_delivered + s.heaps_unwritten + s.heaps_dropped_full + s.heaps_queued);
+        expect(name + ": ended = delivered + unwritten + dropped_full + device_error + queued",
+               ended + s.carried.queued,
+               s.heaps_delivered + s.heaps_unwritten + s.heaps_dropped_full + s.heaps_device_error +
+                   s.heaps_queued);
         expect(name + ": ended = handed over + waiting + dropped at once", ended + s.carried.waiting,
-               s.heaps_handed_over + s.heaps_waiting + s.heaps_dropped_full - s.heaps_dropped_oldest);
+               s.heaps_handed_over + s.heaps_waiting + s.heaps_dropped_full - s.heaps_dropped_oldest +
+                   s.heaps_device_error);
     };
     for (const StreamSnapshot& s : snapshot.streams) {
         expect_of_stream(s.name, s);

@@ -56,6 +56,7 @@ struct StreamSnapshot {
     std::uint64_t heaps_delivered = 0;
     std::uint64_t heaps_unwritten = 0;  ///< taken from the queue, and lost: its sink failed, or its user left
     std::uint64_t heaps_dropped_full = 0;
+    std::uint64_t heaps_device_error = 0;  ///< lost because the engine that moves their payload failed
     std::uint64_t heaps_queued = 0;
     std::uint64_t packets_reordered = 0;
     std::uint64_t heaps_interleaved_evictions = 0;
@@ -274,9 +275,10 @@ struct PortSnapshot {
     std::uint64_t rx_vlan_tagged = 0;
     std::uint64_t rx_multi_segment = 0;
     std::uint64_t rx_oversized_frames = 0;
-    std::uint64_t rx_hosts_full = 0;  ///< IGMP and ARP frames that our own hosts never saw
-    ActiveTime rx_active;             ///< packets that came
-    ActiveTime tx_active;             ///< packets that were sent
+    std::uint64_t rx_gather_full = 0;  ///< polls that left a queue alone, because engines were behind
+    std::uint64_t rx_hosts_full = 0;   ///< IGMP and ARP frames that our own hosts never saw
+    ActiveTime rx_active;              ///< packets that came
+    ActiveTime tx_active;              ///< packets that were sent
     std::uint64_t tx_packets = 0;
     std::uint64_t tx_bytes = 0;
     std::uint64_t tx_dropped = 0;
@@ -385,7 +387,8 @@ struct Snapshot {
 ///  - a port's rx packets = its refusals + what its streams received (summed over all ports and streams);
 ///  - a stream's received = the sum of its outcomes;
 ///  - started = complete + evicted + timed_out + flushed + live;
-///  - complete + evicted + timed_out + flushed = delivered + unwritten + dropped_full + queued;
+///  - complete + evicted + timed_out + flushed = delivered + unwritten + dropped_full + device_error +
+///  queued;
 ///  - a capture's taken = written + unwritten + buffered, and nothing is buffered once it is finished;
 ///  - a replay's records = frames + those that cannot be sent;
 ///  - where packets end in the capture, a stream's captured = taken, capture_full = dropped_full.

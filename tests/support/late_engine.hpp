@@ -59,6 +59,14 @@ class LateEngine {
         work(closed_.size());
     }
 
+    /// Forgets the copies that are still to come: none of them will be made.
+    void forget() {
+        open_.clear();
+        closed_.clear();
+        pending_.clear();
+        heaps_.clear();
+    }
+
     std::size_t in_flight() const { return closed_.size(); }
     /// Returns whether a copy into the heap that begins at `base` is still to come.
     bool is_pending(const std::byte* base) const { return heaps_.count(base) != 0; }

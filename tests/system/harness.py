@@ -51,8 +51,8 @@ def broken_identities(report):
         same(f"{name}: received = sum of outcomes", packets["received"],
              sum(count for outcome, count in packets.items() if outcome != "received"))
         same(f"{name}: started = ended + live", heaps["started"], ended + heaps["live"])
-        same(f"{name}: ended = delivered + unwritten + dropped_full + queued", ended,
-             heaps["delivered"] + heaps["unwritten"] + heaps["dropped_full"] + heaps["queued"])
+        same(f"{name}: ended = delivered + unwritten + dropped_full + device_error + queued", ended,
+             heaps["delivered"] + heaps["unwritten"] + heaps["dropped_full"] + heaps["device_error"] + heaps["queued"])
         if "by_endpoint" not in stream:
             continue
         same(f"{name}: received = sum over endpoints", packets["received"],

@@ -302,6 +302,21 @@ constexpr std::array kHeapKeys{
         .option = "--on-full",
         .help = "Selects the heap that a full hand-over queue drops, if any",
     },
+    Key{
+        .name = "engine",
+        .field = choice<&ReceivePlan::engine>,
+        .change = Change::anew,
+        .option = "--heap-memory",
+        .help = "Leaves payload to an engine that moves it into its own memory",
+    },
+    Key{
+        .name = "engine_memory",
+        .field = size<&ReceivePlan::engine_memory>,
+        .range = kMemoryHeaps,
+        .change = Change::anew,
+        .terse = true,
+        .help = "Sets the engine's memory for heaps, on each lcore",
+    },
 };
 
 constexpr std::array kSinkKeys{

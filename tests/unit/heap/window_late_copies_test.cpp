@@ -277,6 +277,34 @@ TEST(WindowLateCopies, AStopEndsHeapsAtOnceAndHandsThemOverLater) {
     }
 }
 
+TEST(WindowLateCopies, HeapsOfAnEngineThatFailsAreLostIfTheyLackCopies) {
+    for (const bool by_dropping : {false, true}) {
+        LateEngine engine;
+        Rig rig(small_window());
+        rig.copied_by(engine);
+        EXPECT_EQ(rig.give(Packet(1).whole(100)), placed);
+        engine.close();
+        engine.work(1);
+        EXPECT_EQ(rig.give(Packet(2).of(200).at(0, 100)), placed);
+        EXPECT_EQ(rig.give(Packet(3).whole(100)), placed);
+        engine.close();
+        engine.tickets.fail();
+        // It goes nowhere.
+        EXPECT_EQ(rig.give(Packet(4).whole(100)), placed);
+        EXPECT_EQ(rig.give(Packet(5).of(0).at(0, 0).items({5})), placed);
+        rig.flush();
+        if (by_dropping)
+            rig.window().drop_waiting();
+        EXPECT_EQ(pop_counts(rig), (Counts{1, 5})) << "heap 5 has no payload";
+        EXPECT_EQ(rig.counters.heaps_device_error, 3U);
+        EXPECT_EQ(rig.counters.heaps_waiting, 0U);
+        EXPECT_EQ(rig.counters.heaps_dropped_full, 0U);
+        EXPECT_EQ(rig.ended(HeapEnd::complete), 4U);
+        EXPECT_EQ(rig.ended(HeapEnd::flushed), 1U);
+        engine.forget();
+    }
+}
+
 TEST(WindowLateCopies, AHeapIsNotMovedAwayFromThem) {
     // A lossless stream moves a heap that turns out to be larger than its block, unless an engine writes it.
     WindowConfig c = small_window();

@@ -29,6 +29,7 @@ inline stats::Snapshot numbered_snapshot() {
     stream.heaps_delivered = 141;
     stream.heaps_unwritten = 144;
     stream.heaps_dropped_full = 142;
+    stream.heaps_device_error = 148;
     stream.heaps_queued = 143;
     stream.packets_reordered = 150;
     stream.missing_packets = 163;
@@ -112,6 +113,7 @@ inline stats::Snapshot numbered_snapshot() {
     port.rx_multi_segment = 319;
     port.rx_oversized_frames = 320;
     port.rx_hosts_full = 321;
+    port.rx_gather_full = 348;
     port.tx_host_frames = 322;
     port.rx_bursts = 330;
     port.rx_full_bursts = 331;

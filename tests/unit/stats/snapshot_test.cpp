@@ -96,6 +96,7 @@ TEST(PortSnapshot, AddsTheQueuesOfAPort) {
     queue.multi_segment = 5;
     queue.oversized_frames = 6;
     queue.hosts_full = 7;
+    queue.gather_full = 8;
     PortSnapshot port;
     port.add(queue);
     port.add(queue);
@@ -106,6 +107,7 @@ TEST(PortSnapshot, AddsTheQueuesOfAPort) {
     EXPECT_EQ(port.rx_multi_segment, 10u);
     EXPECT_EQ(port.rx_oversized_frames, 12u);
     EXPECT_EQ(port.rx_hosts_full, 14u);
+    EXPECT_EQ(port.rx_gather_full, 16u);
 }
 
 TEST(ActiveTime, IsFromTheFirstToTheLastOfAll) {
@@ -160,9 +162,9 @@ TEST(Identities, EachOneIsNoticedWhenItBreaks) {
                   "s0: received = sum of outcomes: 10 is not 11");
     expect_broken([](Snapshot& s) { s.streams[0].heaps_live++; }, "s0: started = ended + live: 5 is not 6");
     expect_broken([](Snapshot& s) { s.streams[0].heaps_queued++; },
-                  "s0: ended = delivered + unwritten + dropped_full + queued: 4 is not 5");
+                  "s0: ended = delivered + unwritten + dropped_full + device_error + queued: 4 is not 5");
     expect_broken([](Snapshot& s) { s.streams[0].heaps_unwritten++; },
-                  "s0: ended = delivered + unwritten + dropped_full + queued: 4 is not 5");
+                  "s0: ended = delivered + unwritten + dropped_full + device_error + queued: 4 is not 5");
     expect_broken([](Snapshot& s) { s.sends[0].counters.copied_packets++; },
                   "d0: packets = zero copy + copied: 5 is not 6");
     expect_broken([](Snapshot& s) { s.removed_sends.counters.packets++; },

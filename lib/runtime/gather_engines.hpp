@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gather/engine.hpp"
+#include "recv/gathering.hpp"
+#include "runtime/plan.hpp"
+
+namespace spead::runtime {
+
+/// Holds the engines of a run that move payload into heaps: one of each kind, made when the first stream
+/// wants it, and a gathering for each lcore that uses it. Main thread.
+class GatherEngines {
+  public:
+    /// Makes none. `cpus`: for their threads; none: any.
+    explicit GatherEngines(std::vector<unsigned> cpus = {}) : cpus_(std::move(cpus)) {}
+
+    /// Returns the engine; makes it if necessary. Throws Error when the machine has no such engine.
+    std::shared_ptr<gather::Engine> engine(HeapEngine kind);
+    /// Returns the gathering of an lcore, by its CPU. Its lanes share it.
+    std::shared_ptr<recv::Gathering> gathering(HeapEngine kind, unsigned cpu);
+    bool any() const noexcept { return !engines_.empty(); }
+
+    /// Stops all engines, within a few seconds. Lcores have ended. Returns a sentence for each that stands
+    /// still; what it may still read or write stays allocated.
+    std::vector<std::string> stop();
+    /// Returns why engines have failed, each once.
+    std::vector<std::string> failures() const;
+
+  private:
+    const std::vector<unsigned> cpus_;
+    std::map<HeapEngine, std::shared_ptr<gather::Engine>> engines_;
+    std::map<std::pair<HeapEngine, unsigned>, std::shared_ptr<recv::Gathering>> gatherings_;
+};
+
+}  // namespace spead::runtime

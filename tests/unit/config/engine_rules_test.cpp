@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "config/engine_rules.hpp"
+
+#include <gmock/gmock.h>
+
+#include <gtest/gtest.h>
+
+namespace spead::config::engine_rules_test {
+namespace {
+
+using runtime::HeapEngine;
+using runtime::ReceivePlan;
+using runtime::SinkKind;
+using testing::HasSubstr;
+
+ReceivePlan stream(HeapEngine engine) {
+    ReceivePlan r;
+    r.name = "s0";
+    r.engine = engine;
+    return r;
+}
+
+void expect_fault(const ReceivePlan& r, std::string_view key, const std::string& says, bool kernel = false) {
+    const auto fault = engine_fault(r, kernel);
+    ASSERT_TRUE(fault) << says;
+    EXPECT_EQ(fault->key, key);
+    EXPECT_THAT(fault->what, HasSubstr(says));
+}
+
+TEST(EngineRules, AskNothingOfStreamsThatCopy) {
+    ReceivePlan r = stream(HeapEngine::none);
+    r.lend = 10;
+    r.chunk.emplace();
+    r.max_bytes = std::uint64_t{1} << 40;
+    r.sink.kind = SinkKind::raw;
+    EXPECT_FALSE(engine_fault(r, true));
+}
+
+TEST(EngineRules, WantHeapsWhosePacketsStayAndOfWhichOneFits) {
+    ReceivePlan r = stream(HeapEngine::cpu);
+    EXPECT_FALSE(engine_fault(r, false));
+    expect_fault(r, "heaps.engine", "kernel sockets", true);
+    r.max_bytes = r.engine_memory + 1;
+    expect_fault(r, "heaps.engine_memory", "raise `engine_memory`");
+    r.lend = 10;
+    expect_fault(r, "lend", "go to the engine `cpu`");
+    r.chunk.emplace();
+    expect_fault(r, "heaps.engine", "has chunks");
+}
+
+TEST(EngineRules, WantSinksThatNeedNotReadADevicesMemory) {
+    for (const SinkKind kind :
+         {SinkKind::null, SinkKind::verify, SinkKind::file, SinkKind::raw, SinkKind::dada}) {
+        ReceivePlan r = stream(HeapEngine::cpu);
+        r.sink.kind = kind;
+        EXPECT_FALSE(engine_fault(r, false));
+        r.engine = HeapEngine::fake;
+        if (kind == SinkKind::null || kind == SinkKind::verify)
+            EXPECT_FALSE(engine_fault(r, false));
+        else
+            expect_fault(r, "sink.kind", "memory of the engine `fake`");
+    }
+}
+
+}  // namespace
+}  // namespace spead::config::engine_rules_test

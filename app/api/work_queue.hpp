@@ -21,7 +21,8 @@ class WorkQueue {
 
     /// Starts the thread `name` on `cpus`. Throws Error when there is no thread left.
     WorkQueue(const std::string& name, std::vector<unsigned> cpus);
-    /// Waits for the job that runs, and discards the others.
+    /// Waits for the job that runs, and discards the others. Jobs bound their waits, and so this one: for the
+    /// main thread (runtime::Ending), and for files (save_file()).
     ~WorkQueue();
     WorkQueue(const WorkQueue&) = delete;
     WorkQueue& operator=(const WorkQueue&) = delete;

@@ -38,7 +38,7 @@ class Console {
     Console& operator=(const Console&) = delete;
 
     /// Ends all sessions and restores the terminal. The process's executor is closed before, so that no
-    /// session waits for it. Idempotent.
+    /// session waits for it. A session that saves a file takes at most kSavePatience. Idempotent.
     void end();
 
     /// Returns the reasons for exit status 1; after end().

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -19,8 +20,8 @@
 #include "app/prompt/named_sockets.hpp"
 #include "base/error.hpp"
 #include "base/own_directory.hpp"
+#include "base/socket_file.hpp"
 #include "base/user_name.hpp"
-#include "process/start_lock.hpp"
 #include "runtime/descriptors.hpp"
 
 namespace spead::app {
@@ -30,23 +31,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kAttachGreeting = "dpdk-spead-attach 1 ";
-constexpr int kBacklog = 64;
 /// Limits the bytes of a frame's first line, its end included.
 constexpr std::size_t kLongestHead = 32;
 /// Limits the wait of `attach` to be accepted. Look-ups do not wait.
 constexpr std::chrono::seconds kAttachPatience{10};
 constexpr std::chrono::milliseconds kGlance{1};
 constexpr std::size_t kLongestFrame = std::size_t{64} << 20;
-
-sockaddr_un address_of(const std::string& path) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    if (path.size() >= sizeof address.sun_path)
-        throw_usage(path, "it is too long for a socket: {} characters of {}; give a shorter one", path.size(),
-                    sizeof address.sun_path - 1);
-    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-    return address;
-}
 
 FileDescriptor new_socket() {
     FileDescriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -55,15 +45,11 @@ FileDescriptor new_socket() {
     return made;
 }
 
-const sockaddr* as_address(const sockaddr_un& address) {
-    return static_cast<const sockaddr*>(static_cast<const void*>(&address));
-}
-
 /// Connects. Returns 0, or the error. EAGAIN: a process listens there, and has accepted no connection for
 /// `patience`.
 int connect_socket(const FileDescriptor& socket, const std::string& path,
                    std::chrono::milliseconds patience) {
-    const sockaddr_un address = address_of(path);
+    const sockaddr_un address = unix_address(path);
     // A connection waits as long as a write may (unix(7)): without a bound if none is set.
     const auto us = std::max<std::int64_t>(1, std::chrono::microseconds(patience).count());
     const timeval bound{us / 1'000'000, us % 1'000'000};
@@ -75,22 +61,25 @@ int connect_socket(const FileDescriptor& socket, const std::string& path,
     return 0;
 }
 
-std::optional<ucred> peer_of(int fd) {
-    ucred peer{};
-    socklen_t size = sizeof peer;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
-        return std::nullopt;
-    return peer;
-}
-
 std::string owner_of(const std::string& path) {
     struct stat there {};
     return stat(path.c_str(), &there) == 0 ? user_name(there.st_uid) : std::string("another");
 }
 
-/// Returns whether the directory is made for sockets by name.
-bool is_ours(const fs::path& directory) {
-    return directory.filename() == "dpdk-spead";
+/// Makes the directory of a socket, if it is one for sockets by name, and returns its place. Throws Error.
+OutputPlace made_directory(const std::string& path) {
+    // Clients connect by this path, if this process does not.
+    unix_address(path);
+    // Services have directories of their own below root's: others may look.
+    constexpr mode_t kMode = 0755;
+    const fs::path directory = fs::path(path).parent_path();
+    if (directory.filename() != "dpdk-spead")
+        return {};
+    OutputPlace place = find_output(directory.string());
+    if (place.directory.file && mkdirat(place.directory.file.get(), place.name.c_str(), kMode) != 0 &&
+        errno != EEXIST)
+        throw_error(path, "cannot make the directory {}: {}", directory.string(), std::strerror(errno));
+    return place;
 }
 
 /// Returns whether the process that has answered may listen there: links lead elsewhere.
@@ -189,63 +178,18 @@ std::string socket_path(const std::string& control, const std::string& name, con
     return fmt::format("{}/{}{}", directory, name, kControlSuffix);
 }
 
-std::optional<pid_t> who_listens(const std::string& path) {
-    const FileDescriptor socket = new_socket();
-    switch (const int error = connect_socket(socket, path, kGlance)) {
-        case 0:
-            // If a process has just ended, the kernel may not know it any more.
-            if (const auto peer = peer_of(socket.get()))
-                return peer->pid;
-            return 0;
-        case EAGAIN:
-            return 0;
-        case ECONNREFUSED:
-        case ENOENT:
-        case ENOTDIR:
-            return std::nullopt;
-        default:
-            throw_error(path, "cannot find the process that listens at this socket: {}",
-                        std::strerror(error));
-    }
-}
-
-ControlSocket::ControlSocket(std::string path) : path_(std::move(path)), socket_(new_socket()) {
-    const sockaddr_un address = address_of(path_);
-    const fs::path directory = fs::absolute(path_).parent_path();
-    std::error_code error;
-    if (is_ours(directory))
-        fs::create_directory(directory, error);
-    if (error)
-        throw_error(path_, "cannot make a control socket at this path: {}", error.message());
-    // If two processes start at once, one looks and binds first.
-    const process::StartLock lock(path_);
-    if (const auto pid = who_listens(path_))
-        throw_error(path_,
-                    "{} already listens at this path; attach to it (dpdk-spead attach {}), end it, or give "
-                    "this one another [runtime] name or --control PATH",
-                    *pid != 0 ? fmt::format("process {}", *pid) : std::string("a process"),
-                    fs::path(path_).stem().string());
-    struct stat there {};
-    if (lstat(path_.c_str(), &there) == 0) {
-        if (!S_ISSOCK(there.st_mode))
-            throw_error(path_, "it is a file, not a socket; give another path");
-        unlink(path_.c_str());
-    }
-    // Before it has a name, so that no other process ever sees it.
-    fchmod(socket_.get(), 0600);
-    if (bind(socket_.get(), as_address(address), sizeof address) != 0 || chmod(path_.c_str(), 0600) != 0 ||
-        listen(socket_.get(), kBacklog) != 0)
-        throw_error(path_, "cannot make a control socket at this path: {}", std::strerror(errno));
+ControlSocket::ControlSocket(std::string path)
+    : path_(std::move(path)), directory_(made_directory(path_)), file_(path_, path_) {
+    socket_ = file_.listen(0, fmt::format("attach to it (dpdk-spead attach {}), end it, or give this one "
+                                          "another [runtime] name or --control PATH",
+                                          fs::path(path_).stem().string()));
 }
 
 ControlSocket::~ControlSocket() {
-    if (!socket_)
-        return;
-    unlink(path_.c_str());
-    // Only directories that were made for sockets, and only empty ones.
-    const fs::path directory = fs::path(path_).parent_path();
-    if (is_ours(directory))
-        rmdir(directory.c_str());
+    file_.remove();
+    // Only an empty one.
+    if (directory_.directory.file)
+        unlinkat(directory_.directory.file.get(), directory_.name.c_str(), AT_REMOVEDIR);
 }
 
 int ControlSocket::accept(FileDescriptor& connection, std::string& refusal) const {

@@ -9,6 +9,7 @@
 
 #include "app/environment.hpp"
 #include "app/prompt/line.hpp"
+#include "base/socket_file.hpp"
 
 /// Finds a running process by a Unix socket with its name, for its own user (and root) only.
 namespace spead::app {
@@ -40,10 +41,6 @@ struct Frame {
 std::string socket_path(const std::string& control, const std::string& name, const Environment& environment,
                         uid_t user);
 
-/// Returns the process that listens there, if one does; 0: it is unknown which. Throws Error when that cannot
-/// be found out.
-std::optional<pid_t> who_listens(const std::string& path);
-
 /// Owns a listening socket, and its file until destruction.
 class ControlSocket {
   public:
@@ -63,6 +60,8 @@ class ControlSocket {
 
   private:
     std::string path_;
+    OutputPlace directory_;  ///< of the directory, if it is one for sockets by name
+    SocketFile file_;
     FileDescriptor socket_;
 };
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/prompt/save_file.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <memory>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include "base/file_descriptor.hpp"
 #include "base/file_use.hpp"
 #include "base/open_output.hpp"
+#include "base/run_within.hpp"
 
 namespace spead::app {
 
@@ -68,15 +71,24 @@ class Draft {
     bool placed_ = false;
 };
 
-}  // namespace
+/// Limits the threads that wait for file systems.
+constexpr unsigned kMostSaves = 8;
 
-std::string file_from(const std::string& directory, const std::string& name) {
-    if (name.empty() || name.front() == '/' || directory.empty())
-        return name;
-    return directory + (directory.back() == '/' ? "" : "/") + name;
-}
+/// Counts a file that is being saved.
+class Save {
+  public:
+    Save() { count()++; }
+    ~Save() { count()--; }
+    Save(const Save&) = delete;
+    Save& operator=(const Save&) = delete;
 
-void save_file(const std::string& path, std::string_view text, bool replace) {
+    static std::atomic<unsigned>& count() {
+        static std::atomic<unsigned> saves{0};
+        return saves;
+    }
+};
+
+void write_whole(const std::string& path, std::string_view text, bool replace) {
     struct stat there {};
     const bool exists = stat(path.c_str(), &there) == 0;
     if (exists && !S_ISREG(there.st_mode))
@@ -95,6 +107,30 @@ void save_file(const std::string& path, std::string_view text, bool replace) {
             throw_error(path, "the file exists; give another name, or add `force` to replace it");
         throw_error(path, "cannot write it: {}", std::strerror(errno));
     }
+}
+
+}  // namespace
+
+std::string file_from(const std::string& directory, const std::string& name) {
+    if (name.empty() || name.front() == '/' || directory.empty())
+        return name;
+    return directory + (directory.back() == '/' ? "" : "/") + name;
+}
+
+void save_file(const std::string& path, std::string_view text, bool replace,
+               std::chrono::milliseconds patience) {
+    const auto save = std::make_shared<Save>();
+    if (Save::count() > kMostSaves)
+        throw_error(path,
+                    "{} files are being saved on file systems that do not answer; ask again when they do",
+                    kMostSaves);
+    if (!run_within(patience, "save config",
+                    [path, text = std::string(text), replace, save] { write_whole(path, text, replace); }))
+        throw_error(
+            path,
+            "the file system has not answered for {} s; the file may still appear there, or its draft "
+            "{}.{}-N beside it; give a name on another file system",
+            std::chrono::duration<double>(patience).count(), path, getpid());
 }
 
 }  // namespace spead::app

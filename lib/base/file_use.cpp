@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <chrono>
 #include <fcntl.h>
 #include <filesystem>
 #include <mutex>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -22,15 +25,20 @@ namespace fs = std::filesystem;
 /// beyond any file's end, a different one each.
 constexpr off_t kFirstAppender = off_t{1} << 61;
 constexpr off_t kAppenders = off_t{1} << 20;
+/// Holds the offset of the byte that is locked by an appender that begins, beyond those of all appenders.
+constexpr off_t kTurn = off_t{1} << 62;
+constexpr std::chrono::milliseconds kTurnPatience{500};
+constexpr std::chrono::milliseconds kBetweenTurns{1};
 
-/// Locks bytes, unless another process has locked some of them or the file system has no locks.
-void set_lock(int descriptor, off_t start, off_t length) {
+/// Locks bytes, unless another process has locked some of them or the file system has no locks. Returns
+/// false, with errno set.
+bool set_lock(int descriptor, off_t start, off_t length, short type = F_WRLCK) {
     struct flock lock {};
-    lock.l_type = F_WRLCK;
+    lock.l_type = type;
     lock.l_whence = SEEK_SET;
     lock.l_start = start;
     lock.l_len = length;
-    fcntl(descriptor, F_OFD_SETLK, &lock);
+    return fcntl(descriptor, F_OFD_SETLK, &lock) == 0;
 }
 
 /// Returns whether another open file that may be written has locked some of these bytes; 0: all from there
@@ -74,7 +82,7 @@ bool keep_others_out(int descriptor, const std::string& path, FileUse::Way way, 
     if (is_locked_by_writer(descriptor, 0, append ? kFirstAppender : 0))
         throw_error(where, "another process is writing {}; give another file, or end that process first",
                     path);
-    return !is_locked_by_writer(descriptor, kFirstAppender, 0);
+    return !is_locked_by_writer(descriptor, kFirstAppender, kTurn - kFirstAppender);
 }
 
 }  // namespace
@@ -195,6 +203,18 @@ void FileUse::closed() noexcept {
         return;
     const std::lock_guard lock(Table::get().mutex);
     (*entry_)->open = false;
+}
+
+AppendTurn::AppendTurn(int descriptor) : descriptor_(descriptor) {
+    const auto end = std::chrono::steady_clock::now() + kTurnPatience;
+    // Any other error: the file system has no locks.
+    while (!set_lock(descriptor, kTurn, 1) && (errno == EAGAIN || errno == EACCES) &&
+           std::chrono::steady_clock::now() < end)
+        std::this_thread::sleep_for(kBetweenTurns);
+}
+
+AppendTurn::~AppendTurn() {
+    set_lock(descriptor_, kTurn, 1, F_UNLCK);
 }
 
 }  // namespace spead

@@ -66,7 +66,7 @@ class FileUse {
     ~FileUse();
 
     /// Returns whether no other process appended to the file when this use of an open file began. Of several
-    /// that begin together, one at most is alone.
+    /// that begin together, one at most is alone: the first, if they have turns (AppendTurn).
     bool alone() const noexcept { return alone_; }
     /// Notes that the descriptor is about to be closed, and the file must be left as it is.
     void closed() noexcept;
@@ -79,6 +79,20 @@ class FileUse {
 
     std::optional<std::list<Entry>::iterator> entry_;
     bool alone_ = false;
+};
+
+/// Lets appenders of one file begin one after the other, in this and other processes. So the first can mend
+/// the file, while no other one appends. Appenders that have begun need no turn.
+class AppendTurn {
+  public:
+    /// Waits for the turn, half a second at most: a user who may read the file can keep it from all.
+    explicit AppendTurn(int descriptor);
+    ~AppendTurn();
+    AppendTurn(const AppendTurn&) = delete;
+    AppendTurn& operator=(const AppendTurn&) = delete;
+
+  private:
+    int descriptor_;
 };
 
 }  // namespace spead

@@ -263,6 +263,16 @@ OpenedOutput open_output(const std::string& path, int flags, mode_t mode) {
     return out;
 }
 
+void remove_output(const std::string& path, int fd) noexcept {
+    const Walk walk(path, true);
+    Facts mine{};
+    Facts there{};
+    if (walk.error() == 0 && !walk.name().empty() && !walk.kernels_link() && fstat(fd, &mine) == 0 &&
+        fstatat(walk.directory().get(), walk.name().c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+        mine.st_dev == there.st_dev && mine.st_ino == there.st_ino)
+        unlinkat(walk.directory().get(), walk.name().c_str(), 0);
+}
+
 OpenedOutput open_output_directory(const std::string& path, bool make) {
     Walk walk(path, true);
     if (walk.error() != 0)

@@ -34,6 +34,9 @@ struct OpenedOutput {
 /// has no other use (base/file_use.hpp).
 OpenedOutput open_output(const std::string& path, int flags = 0, mode_t mode = 0666);
 
+/// Removes the file `fd` that open_output() made at this path. Leaves whatever other file the path leads to.
+void remove_output(const std::string& path, int fd) noexcept;
+
 /// Opens a directory for openat(2); `make`: makes it if it is missing. Files that are opened there with
 /// O_EXCL or O_NOFOLLOW follow no link.
 OpenedOutput open_output_directory(const std::string& path, bool make = false);

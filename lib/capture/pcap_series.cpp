@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "base/error.hpp"
+#include "base/open_output.hpp"
 #include "capture/pcap_format.hpp"
 
 namespace spead::capture {
@@ -90,7 +91,7 @@ void PcapSeries::give_up() {
     failure_ = file_->failure();
     if (file_->written() < kPcapHeader) {
         // Not even its head: the file would be unreadable.
-        ::unlink(file_->path().c_str());
+        remove_output(file_->path(), file_->descriptor());
         packets_ = 0;
         file_.reset();
         return;

@@ -4,10 +4,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <string_view>
 #include <sys/stat.h>
-#include <system_error>
 #include <unistd.h>
 
 #include <fmt/core.h>
@@ -46,14 +44,15 @@ FileUse claim_report(const std::string& path, const std::string& option) {
 void check_writable(const std::string& path) {
     if (!is_file(path))
         return;
-    std::error_code ignored;
-    const bool was_there = std::filesystem::exists(path, ignored);
+    OpenedOutput opened = open_output(path, O_NONBLOCK | O_EXCL);
+    if (opened.file)
+        // A start that fails leaves no empty report.
+        return remove_output(path, opened.file.get());
+    if (opened.error == EEXIST)
+        opened = open_output(path, O_NONBLOCK);
     // The reader of a pipe may open it later.
-    if (const OpenedOutput opened = open_output(path, O_NONBLOCK); !opened.file && opened.error != ENXIO)
+    if (!opened.file && opened.error != ENXIO)
         throw_error(path, "cannot write the report here: {}", opened.reason);
-    // A start that fails leaves no empty report.
-    if (const auto made = std::filesystem::canonical(path, ignored); !was_there && !ignored)
-        std::filesystem::remove(made, ignored);
 }
 
 void write_file(const std::string& path, const std::string& text) {

@@ -6,7 +6,6 @@
 #include "process/reload_signal.hpp"
 #include "process/service_notifier.hpp"
 #include "process/standard_streams.hpp"
-#include "process/start_lock.hpp"
 #include "process/stop_signals.hpp"
 
 /// Manages the state of a whole process: signals, standard streams, privileges, the service manager's

@@ -62,6 +62,8 @@ LinesFile::LinesFile(int directory, const std::string& name, const std::string& 
         throw_error(path, "cannot write heaps here: {}", std::strerror(errno));
     if (!S_ISREG(facts.st_mode))
         throw_error(path, "cannot write heaps here: it is not a regular file");
+    // Until the half line is gone, nobody else may find out that this one is there, and append to it.
+    const AppendTurn turn(file_.get());
     use_ = FileUse(file_.get(), path, FileUse::Way::append, user, where);
     mutex_ = mutex_of(facts);
     if (use_.alone())

@@ -6,16 +6,11 @@
 #include <cerrno>
 #include <cstring>
 #include <exception>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/file.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -37,70 +32,9 @@ constexpr std::chrono::seconds kDescriptorPause{1};
 constexpr int kNoticeWaitMs = 500;
 /// Limits how long a client's host may not answer.
 constexpr unsigned kSilentClientMs = 60'000;
-constexpr std::chrono::milliseconds kDirectoryPatience{1000};
 
 std::string text_of_notices(const NoticeAddress& address) {
     return address.path.empty() ? "tcp:" + to_string(address.tcp) : "unix:" + address.path;
-}
-
-template <typename Address>
-const sockaddr* any_address(const Address& address) {
-    return static_cast<const sockaddr*>(static_cast<const void*>(&address));
-}
-
-/// Returns the address of a socket in a directory that is open, so that nobody can exchange a part of its
-/// path. Throws Error when the name is too long for one.
-sockaddr_un unix_address(const OutputPlace& place, const std::string& where) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    const std::string path = fmt::format("/proc/self/fd/{}/{}", place.directory.file.get(), place.name);
-    if (path.size() >= sizeof address.sun_path)
-        throw_error(where, "the name has {} bytes, and there is room for {}; give a shorter one",
-                    place.name.size(), sizeof address.sun_path - 1 - (path.size() - place.name.size()));
-    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-    return address;
-}
-
-/// Finds out whether a process listens at the socket. Returns 0 when one does, or errno.
-int error_of_connection(const sockaddr_un& address) {
-    const FileDescriptor probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (connect(probe.get(), any_address(address), sizeof address) == 0 || errno == EAGAIN)
-        return 0;
-    return errno;
-}
-
-/// Locks the directory of a socket, so that two processes do not remove each other's. A process that keeps
-/// the lock holds nobody up for long.
-FileDescriptor lock_directory(const OutputPlace& place) {
-    FileDescriptor locked(openat(place.directory.file.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    const auto end = std::chrono::steady_clock::now() + kDirectoryPatience;
-    while (locked && flock(locked.get(), LOCK_EX | LOCK_NB) != 0 && std::chrono::steady_clock::now() < end)
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    return locked;
-}
-
-std::uint64_t inode_of(const OutputPlace& place) {
-    struct stat there {};
-    const int directory = place.directory.file.get();
-    return fstatat(directory, place.name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 ? there.st_ino : 0;
-}
-
-/// Removes the socket of a process that was killed. Throws Error when there is something else.
-void remove_dead_socket(const OutputPlace& place, const sockaddr_un& address, const std::string& where) {
-    struct stat there {};
-    const int directory = place.directory.file.get();
-    if (fstatat(directory, place.name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0)
-        return;
-    if (!S_ISSOCK(there.st_mode))
-        throw_error(where, "it is a file, not a socket; give another path");
-    const int error = error_of_connection(address);
-    if (error == 0)
-        throw_error(where, "a process listens there already; end it, or give another path");
-    // All other errors leave it open whether one does.
-    if (error != ECONNREFUSED)
-        throw_error(where, "a process may listen there already ({}); end it, or give another path",
-                    std::strerror(error));
-    unlinkat(directory, place.name.c_str(), 0);
 }
 
 }  // namespace
@@ -131,20 +65,8 @@ NoticeServer::NoticeServer(NoticeAddress address)
 }
 
 void NoticeServer::listen_unix() {
-    const std::string where = text_of_notices(address_);
-    place_ = find_output(address_.path);
-    if (!place_.directory.file)
-        throw_error(where, "cannot listen there: {}", place_.directory.reason);
-    const sockaddr_un address = unix_address(place_, where);
-    const FileDescriptor locked = lock_directory(place_);
-    remove_dead_socket(place_, address, where);
-    listener_ = FileDescriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    // Before it has a name, which gets this mode: nobody else may connect at any time.
-    if (!listener_ || fchmod(listener_.get(), 0600) != 0 ||
-        bind(listener_.get(), any_address(address), sizeof address) != 0 ||
-        listen(listener_.get(), kNoticeBacklog) != 0)
-        throw_error(where, "cannot listen there: {}", std::strerror(errno));
-    inode_ = inode_of(place_);
+    file_.emplace(address_.path, text_of_notices(address_));
+    listener_ = file_->listen(SOCK_NONBLOCK, "end it, or give another path");
 }
 
 void NoticeServer::listen_tcp() {
@@ -157,7 +79,8 @@ void NoticeServer::listen_tcp() {
     const int yes = 1;
     socklen_t size = sizeof address;
     if (!listener_ || setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
-        bind(listener_.get(), any_address(address), sizeof address) != 0 ||
+        bind(listener_.get(), static_cast<const sockaddr*>(static_cast<const void*>(&address)),
+             sizeof address) != 0 ||
         listen(listener_.get(), kNoticeBacklog) != 0 ||
         getsockname(listener_.get(), static_cast<sockaddr*>(static_cast<void*>(&address)), &size) != 0)
         throw_error(where, "cannot listen there: {}; give an address of this machine and a free port",
@@ -173,8 +96,6 @@ NoticeServer::~NoticeServer() {
     if (lost_ != 0)
         log_notice(LogType::runtime, "{}: clients that were slow lost {} notices", text_of_notices(address_),
                    lost_);
-    if (inode_ != 0 && inode_of(place_) == inode_)
-        unlinkat(place_.directory.file.get(), place_.name.c_str(), 0);
 }
 
 void NoticeServer::send(const std::string& object) {

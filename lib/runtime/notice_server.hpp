@@ -9,12 +9,13 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "base/file_descriptor.hpp"
 #include "base/log.hpp"
-#include "base/open_output.hpp"
+#include "base/socket_file.hpp"
 #include "runtime/notice_address.hpp"
 
 namespace spead::runtime {
@@ -76,8 +77,7 @@ class NoticeServer {
     NoticeAddress address_;
     FileDescriptor listener_;
     FileDescriptor wake_;
-    OutputPlace place_;        ///< of the socket that this server made
-    std::uint64_t inode_ = 0;  ///< of that
+    std::optional<SocketFile> file_;  ///< nothing: TCP
 
     std::mutex mutex_;
     std::deque<Waiting> waiting_;  ///< guarded, as the next

@@ -162,7 +162,7 @@ class Notices(harness.ProgramTest):
     def test_a_socket_in_use_is_refused_and_a_stale_one_is_taken(self):
         running = self.running()
         self.refused("run", "--config", self.directory / "run.toml", status=1,
-                     says=("a process listens there already", str(self.path)))
+                     says=("already listens at this path", str(self.path)))
         self.assertIsNotNone(Client(self, self.path).notice(), "the first goes on")
         self.assertEqual(os.stat(self.path).st_mode & 0o777, 0o600)
         running.process.send_signal(signal.SIGKILL)

@@ -2,12 +2,16 @@
 #include "base/file_use.hpp"
 
 #include <array>
+#include <atomic>
 #include <barrier>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <gmock/gmock.h>
+#include <optional>
+#include <sched.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -314,6 +318,63 @@ TEST(FileUse, HeedsAWriterBesideAReader) {
     const LockedHere reader(path, F_RDLCK, 0, 1000, O_RDONLY);
     const LockedHere writer(path, F_WRLCK, 1000, 0);
     EXPECT_NE(elsewhere(uses(path, Way::write)), "done");
+}
+
+TEST(FileUse, OneOfTwoProcessesThatBeginTogetherMayWrite) {
+    constexpr int kRounds = 500;
+    struct Shared {
+        std::atomic<int> meetings{0};
+        std::array<std::atomic<int>, kRounds> writers{};
+    };
+    void* const memory =
+        mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(memory, MAP_FAILED);
+    auto& shared = *new (memory) Shared;
+    auto meet = [&shared, all = 0]() mutable {
+        all += 2;
+        for (shared.meetings++; shared.meetings < all;)
+            sched_yield();
+    };
+    const ScratchDirectory scratch;
+    const pid_t pid = fork();
+    for (std::atomic<int>& writers : shared.writers) {
+        const FileDescriptor file = opened(scratch.file("a"));
+        meet();
+        std::optional<FileUse> use;
+        try {
+            use.emplace(file.get(), scratch.file("a"), Way::write, "x", "here");
+            writers++;
+        } catch (const Error&) {
+        }
+        meet();
+    }
+    if (pid == 0)
+        _exit(0);
+    EXPECT_EQ(waitpid(pid, nullptr, 0), pid);
+    EXPECT_THAT((std::vector<int>(shared.writers.begin(), shared.writers.end())), testing::Each(1));
+    munmap(memory, sizeof(Shared));
+}
+
+TEST(AppendTurn, IsOnesAtATimeAndHeldUpByNobodyForLong) {
+    const ScratchDirectory scratch;
+    const std::string path = scratch.file("a");
+    std::atomic<int> inside{0};
+    const auto append = [&] {
+        for (int round = 0; round < 200; round++) {
+            const FileDescriptor file = opened(path);
+            const AppendTurn turn(file.get());
+            EXPECT_EQ(inside.fetch_add(1), 0);
+            std::this_thread::yield();
+            inside.fetch_sub(1);
+        }
+    };
+    std::thread other(append);
+    append();
+    other.join();
+    const LockedHere reader(path, F_RDLCK, 0, 0, O_RDONLY);
+    const FileDescriptor file = opened(path);
+    const AppendTurn without(file.get());
+    EXPECT_EQ(elsewhere(uses(path, Way::append)), "done");
 }
 
 }  // namespace

@@ -223,5 +223,19 @@ TEST_F(OpenOutput, IsNotDeceivedByAnExchangeWhileItLooks) {
     EXPECT_GT(opened, 0);
 }
 
+TEST_F(OpenOutput, RemovesOnlyTheFileThatItMade) {
+    OpenedOutput opened = open_output(name());
+    fs::rename(name(), place() + "/moved");
+    remove_output(name(), opened.file.get());
+    std::ofstream(name()) << "another's";
+    remove_output(name(), opened.file.get());
+    EXPECT_TRUE(fs::exists(name()));
+    EXPECT_TRUE(fs::exists(place() + "/moved"));
+    fs::create_symlink("moved", place() + "/link");
+    remove_output(place() + "/link", opened.file.get());
+    EXPECT_FALSE(fs::exists(place() + "/moved"));
+    EXPECT_TRUE(fs::is_symlink(place() + "/link"));
+}
+
 }  // namespace
 }  // namespace spead

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/lines_file.hpp"
 
+#include <barrier>
 #include <csignal>
 #include <fcntl.h>
 #include <filesystem>
@@ -26,6 +27,7 @@ using spead::test::FileSizeLimit;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 
 class Lines : public testing::Test {
   protected:
@@ -64,6 +66,27 @@ TEST_F(Lines, AreCutOffWhereARunWasKilledInOne) {
             EXPECT_EQ(lines.append("next\n"), 0);
             EXPECT_EQ(text_of(path()), whole + "next\n");
         }
+}
+
+TEST_F(Lines, AreCutOffByTheFirstOfTwoThatBeginTogether) {
+    constexpr int kRounds = 500;
+    std::barrier together(2);
+    const auto begin = [&](const char* line) {
+        together.arrive_and_wait();
+        LinesFile lines = open_lines();
+        EXPECT_EQ(lines.append(line), 0);
+        together.arrive_and_wait();
+    };
+    std::thread other([&] {
+        for (int round = 0; round < kRounds; round++)
+            begin("b\n");
+    });
+    for (int round = 0; round < kRounds; round++) {
+        leave("whole\nha");
+        begin("a\n");
+        EXPECT_THAT(lines_of(path()), UnorderedElementsAre("whole", "a", "b")) << round;
+    }
+    other.join();
 }
 
 TEST_F(Lines, ThatSomebodyIsWritingAreLeftAlone) {

@@ -196,7 +196,7 @@ TEST(NoticeServer, RefusesAnAddressInUseAndTakesOneThatIsLeft) {
     {
         const NoticeServer first(address);
         EXPECT_THAT(error_of([&] { NoticeServer second(address); }),
-                    HasSubstr("a process listens there already"));
+                    HasSubstr(fmt::format("process {} already listens at this path", getpid())));
         struct stat facts {};
         ASSERT_EQ(lstat(address.path.c_str(), &facts), 0);
         EXPECT_EQ(facts.st_mode & 0777U, 0600U);
@@ -230,7 +230,8 @@ TEST(NoticeServer, LeavesASocketThatItMayNotConnectTo) {
     to.sun_family = AF_UNIX;
     std::strncpy(to.sun_path, address.path.c_str(), sizeof to.sun_path - 1);
     ASSERT_EQ(bind(alive.get(), static_cast<sockaddr*>(static_cast<void*>(&to)), sizeof to), 0);
-    EXPECT_THAT(error_of([&] { NoticeServer server(address); }), HasSubstr("a process may listen there"));
+    EXPECT_THAT(error_of([&] { NoticeServer server(address); }),
+                HasSubstr("a process may listen at this path"));
     EXPECT_TRUE(std::filesystem::is_socket(address.path));
 }
 

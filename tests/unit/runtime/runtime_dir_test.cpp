@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/open_output.hpp"
 #include "tests/unit/runtime/received_heaps.hpp"
 
 namespace spead::runtime {
@@ -167,6 +168,28 @@ TEST_F(RuntimeDir, AProcessThatEndsTakesEalsFilesAlongAndLeavesOthers) {
     fs::remove(own / "notes");
     remove_directory_of_eal(own);
     EXPECT_FALSE(fs::exists(own));
+}
+
+TEST_F(RuntimeDir, NothingIsRemovedThroughALinkOfOthers) {
+    namespace fs = std::filesystem;
+    const unit_test::Directory directory;
+    const std::string name = fmt::format("mine.{}", dead_pid());
+    const fs::path victim = fs::path(directory.file("victim")) / name;
+    fs::create_directories(victim);
+    std::ofstream(victim / "config") << "the user's";
+    fs::create_directory_symlink(directory.file("victim"), directory.file("link"));
+    fs::create_directory(directory.file("planted"));
+    fs::create_directory_symlink(victim, directory.file("planted/" + name));
+    {
+        const TrustedUsersInstead nobody({});
+        remove_dead_directories(directory.file("link"), "mine");
+        remove_directory_of_eal(directory.file("link/" + name));
+    }
+    remove_dead_directories(directory.file("planted"), "mine");
+    remove_directory_of_eal(directory.file("planted/" + name));
+    EXPECT_TRUE(fs::exists(victim / "config"));
+    remove_directory_of_eal(directory.file("link/" + name));
+    EXPECT_FALSE(fs::exists(victim));
 }
 
 }  // namespace

@@ -14,6 +14,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "base/open_output.hpp"
+#include "base/socket_file.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace spead::app {
@@ -178,6 +180,32 @@ TEST_F(ControlSocketTest, FilesAreLeftAlone) {
     std::ofstream(path()) << "mine";
     EXPECT_THAT(refusal([&] { ControlSocket socket(path()); }), HasSubstr("not a socket"));
     EXPECT_TRUE(fs::exists(path()));
+}
+
+TEST_F(ControlSocketTest, WorksWhereItsPathLedAtTheStart) {
+    fs::create_directory(directory_ / "dpdk-spead");
+    fs::create_directory(directory_ / "other");
+    std::ofstream(directory_ / "other/p.sock") << "another's";
+    {
+        const ControlSocket socket((directory_ / "dpdk-spead/p.sock").string());
+        fs::rename(directory_ / "dpdk-spead", directory_ / "moved");
+        fs::create_directory_symlink("other", directory_ / "dpdk-spead");
+    }
+    EXPECT_TRUE(fs::is_empty(directory_ / "moved"));
+    EXPECT_TRUE(fs::exists(directory_ / "other/p.sock")) << "it is not ours to remove";
+}
+
+TEST_F(ControlSocketTest, FollowsNoLinkOfOthers) {
+    fs::create_directory(directory_ / "victim");
+    fs::create_directory_symlink("victim", directory_ / "link");
+    const std::string in_link = (directory_ / "link/p.sock").string();
+    {
+        const TrustedUsersInstead nobody({});
+        EXPECT_THAT(refusal([&] { ControlSocket socket(in_link); }), HasSubstr("leads through `link`"));
+    }
+    EXPECT_TRUE(fs::is_empty(directory_ / "victim"));
+    const ControlSocket socket(in_link);
+    EXPECT_EQ(who_listens(in_link), getpid());
 }
 
 TEST_F(ControlSocketTest, WhatCannotBeIsRefused) {

@@ -1,15 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/prompt/save_file.hpp"
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <gmock/gmock.h>
 #include <sstream>
+#include <sys/syscall.h>
+#include <thread>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
+#include "app/api/work_queue.hpp"
 #include "base/error.hpp"
 #include "tests/support/refusal.hpp"
+
+namespace {
+
+/// Says whether the file systems of this program answer nobody.
+std::atomic<bool> no_disk_answers{false};
+
+}  // namespace
+
+/// Replaces that of the C library in this program.
+extern "C" int fsync(int fd) {
+    no_disk_answers.wait(true);
+    return static_cast<int>(syscall(SYS_fsync, fd));
+}
 
 namespace spead::app {
 namespace {
@@ -59,6 +79,35 @@ TEST_F(SaveFileTest, WhatCannotBeWrittenIsAnError) {
     EXPECT_THAT(test::passing_error_of([&] { save_file(in("d"), "text", true); }),
                 HasSubstr("it is not a regular file"));
     EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(SaveFileTest, AFileSystemThatDoesNotAnswerHoldsNobody) {
+    const auto save = [this](const std::string& name) {
+        return test::passing_error_of(
+            [&] { save_file(in(name), "text", false, std::chrono::milliseconds(1)); });
+    };
+    no_disk_answers = true;
+    {
+        // Its end waits for the job.
+        WorkQueue queue("test", {});
+        std::promise<std::string> said;
+        ASSERT_TRUE(queue.post([&] { said.set_value(save("a")); }));
+        EXPECT_THAT(said.get_future().get(), HasSubstr("has not answered for 0.001 s; the file may still"));
+        std::string last;
+        for (int i = 0; i < 8; i++)
+            last = save(std::to_string(i));
+        EXPECT_THAT(last, HasSubstr("8 files are being saved"));
+        EXPECT_FALSE(fs::exists(in("a")));
+    }
+    no_disk_answers = false;
+    no_disk_answers.notify_all();
+    // They go on.
+    for (const char* const name : {"a", "0", "1", "2", "3", "4", "5", "6"}) {
+        while (!fs::exists(in(name)))
+            std::this_thread::yield();
+        EXPECT_EQ(content(in(name)), "text");
+    }
+    EXPECT_FALSE(fs::exists(in("7")));
 }
 
 TEST(FileFrom, RelativeNamesAreFromWhereOneIs) {

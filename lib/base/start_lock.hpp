@@ -4,16 +4,17 @@
 #include <string>
 
 #include "base/file_descriptor.hpp"
+#include "base/open_output.hpp"
 
-namespace spead::process {
+namespace spead {
 
 /// Locks a name among several processes that want it at once. The lock is a file beside the name that only
 /// its user can open, so that no other user can hold it. The file is removed with the lock.
 class StartLock {
   public:
-    /// Locks PATH.lock. Throws Error when that fails for some seconds, or when the file belongs to another
-    /// user.
-    explicit StartLock(const std::string& path);
+    /// Locks NAME.lock in the directory of `place`, which outlives this. `where` begins errors. Throws Error
+    /// when that fails for some seconds, or when the file belongs to another user.
+    StartLock(const OutputPlace& place, std::string where);
     ~StartLock();
     StartLock(const StartLock&) = delete;
     StartLock& operator=(const StartLock&) = delete;
@@ -21,9 +22,10 @@ class StartLock {
   private:
     bool take();
 
-    std::string path_;
+    int directory_;
+    std::string where_;
     std::string file_;
     FileDescriptor lock_;
 };
 
-}  // namespace spead::process
+}  // namespace spead

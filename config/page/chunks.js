@@ -39,6 +39,7 @@ export class Chunks {
         const [canvas, caption] = figure.children;
         const each = axis.places_each;
         const lowest = axis.lowest.filter((one) => one.present < one.expected)
+            .sort((a, b) => a.present / a.expected - b.present / b.expected)
             .map((one) => `${one.place}: ${percent(share(one.present, one.expected))}`).slice(0, 4);
         setText(caption, `${axis.name}: ${axis.places} places${each > 1 ? `, ${each} in each row` : ""}, the first above; ` +
             `${series ? `${series.count} s` : NOTHING} to now at the right. ${lowest.length ? `Lowest in this run – ${lowest.join(", ")}` : "Nothing is missing"}`);

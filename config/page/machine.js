@@ -59,6 +59,7 @@ export class Machine {
             const free = port.info.buffers;
             bar(buffers, free ? free.fewest_free / free.size : 0, free ? `${short(free.fewest_free)} of ${short(free.size)}` : NOTHING,
                 {kind: free && free.fewest_free === 0 ? "bad" : "plain"});
+            buffers.querySelector("svg").classList.toggle("none", !free);
             setText(sources, port.talkers.slice(0, SOURCES).map((one) => `${one.source} → ${one.stream ?? "no stream"}`).join(", ") || NOTHING);
         });
     }

@@ -10,6 +10,7 @@ import os
 import re
 import socket
 import subprocess
+import time
 
 import harness
 
@@ -149,6 +150,8 @@ class Reading(Api):
         self.assertEqual(configuration["toml"], self.prompt("show", "config").stdout)
         about = self.get("")
         self.assertEqual((about["name"], about["pid"]), ("dpdk-spead", self.running.process.pid))
+        self.assertLess(abs(about["started"] + report["duration_s"] - time.time()), 60 * harness.PATIENCE)
+        self.assertIs(about["changes"], True)
         for path in about["paths"]:
             if "{" not in path and not path.endswith("/stream"):
                 self.assertEqual(self.ask("GET", path)[0], 200, path)
@@ -192,6 +195,7 @@ class Reading(Api):
     def test_without_a_token_file_it_only_shows(self):
         self.begin(token=False)
         before = self.get("configuration")
+        self.assertIs(self.get("")["changes"], False)
         status, words = self.post("stream/stop", stream="s0")
         self.assertEqual(status, 403)
         self.assertIn("api_token_file", words)

@@ -334,7 +334,7 @@ class Metrics(Serving):
         running, url = self.start_serving()
         self.settled(running, self.connect(running))
         base = url.rsplit("/", 1)[0]
-        for path in ("/", "/etc/passwd", "/../../etc/passwd", "/metrics/../x"):
+        for path in ("//", "/page/../metrics", "/etc/passwd", "/../../etc/passwd", "/metrics/../x"):
             with self.subTest(path=path), self.assertRaises(urllib.error.HTTPError) as refused:
                 fetch(base + path)
             refused.exception.close()

@@ -65,8 +65,7 @@ bool gather(DevicePointer pieces, unsigned count) {
         // The same offset in a page, so the same alignment.
         piece.from = reinterpret_cast<std::uintptr_t>(from);
         piece.to = reinterpret_cast<std::uintptr_t>(to);
-        for (unsigned lane = 0; lane < spead::gpu::kernels::kLanes; lane++)
-            spead::gpu::kernels::copy_piece(piece, lane);
+        spead::gpu::kernels::copy_piece(piece, 0);
     }
     return true;
 }

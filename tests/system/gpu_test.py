@@ -5,7 +5,9 @@ plays one (tests/fake_cuda)."""
 
 import json
 import os
+import shutil
 import subprocess
+import unittest
 from pathlib import Path
 
 import harness
@@ -90,6 +92,23 @@ memory = "cuda_pinned"
         (self.directory / "libcuda.so.1").touch()
         self.refused("run", "--config", config, status=1, environment={"LD_LIBRARY_PATH": str(self.directory)},
                      says=("receive s0", "cuda_pinned", "libcuda.so.1", "to pinned"))
+
+    @unittest.skipUnless(shutil.which("strip") and shutil.which("objdump"), "there are no binutils")
+    def test_a_bundle_has_its_own_libraries(self):
+        root = Path(__file__).resolve().parents[2]
+        bundle = self.directory / "bundle"
+        subprocess.run([root / "scripts/gpu-bundle", "--build", Path(harness.program()).parents[1], bundle], check=True,
+                       stdout=subprocess.PIPE, timeout=60)
+        file = self.directory / "gpu.json"
+        subprocess.run([bundle / "run", "bench", "gpu", *map(str, QUICK), "--json", file], check=True, timeout=60,
+                       stdout=subprocess.PIPE, env={"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": str(Path(FAKE).parent)})
+        self.assertTrue(json.loads(file.read_text(encoding="utf-8"))["rows"])
+        environment = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": str(bundle / "lib")}
+        for packed in [bundle / "dpdk-spead", *(bundle / "pmds").iterdir()]:
+            loaded = subprocess.run(["ldd", packed], check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
+            outside = [line.split()[0] for line in loaded.splitlines() if "=> /" in line and str(bundle) not in line]
+            self.assertLessEqual({name.split(".")[0] for name in outside}, {"libc", "libm", "libresolv"}, packed)
+            self.assertNotIn("not found", loaded)
 
     def test_options_that_cannot_be(self):
         self.refused("bench", "gpu", "--set", "1MiB", "--chunk", "2MiB", report=False, says=("--chunk", "2 MiB"))

@@ -58,21 +58,31 @@ SPEAD_ON_GPU inline unsigned long long from_next_lane(unsigned long long shown, 
 }
 #endif
 
-/// Returns the word after `here` of this lane's. `next` is this lane's word of the next row.
-SPEAD_ON_GPU inline Word word_after(const Word* at, unsigned lane, Word here, Word next) {
+/// Holds the words that lanes have on their way: those of the GPU's own lane, or of all lanes on the host.
 #ifdef __CUDA__
-    // The first lane's part: its next word follows the last lane's.
-    const Word shown = lane == 0 ? next : here;
-    (void)at;
+inline constexpr unsigned kLanesHere = 1;
+#else
+inline constexpr unsigned kLanesHere = kLanes;
+#endif
+using Words = Word[kLanesHere][kAtOnce + 1];
+
+/// Returns the word after word `k` of lane `lane`, whose words are got[here]: it is with the next lane.
+SPEAD_ON_GPU inline Word word_after(const Words& got, unsigned here, unsigned lane, unsigned k) {
+#ifdef __CUDA__
+    // The first lane shows its word of the next row, which follows the last lane's.
+    const Word mine = got[here][k];
+    const Word ahead = got[here][k + 1];
+    const Word shown = lane == 0 ? ahead : mine;
     return Word{from_next_lane(shown[0], lane), from_next_lane(shown[1], lane)};
 #else
-    // Lanes run one after the other here. What GPUs do not read is not read here either.
-    (void)lane, (void)here, (void)next;
-    return at == nullptr ? Word{} : at[1];
+    (void)here;
+    const unsigned next = (lane + 1) % kLanes;
+    return next == 0 ? got[next][k + 1] : got[next][k];
 #endif
 }
 
-/// Copies the words [0, words) from `shift` bytes (0: none) after the aligned `source` on.
+/// Copies the words [0, words) from `shift` bytes (0: none) after the aligned `source` on. `lane`: the GPU's
+/// own; 0 on the host.
 SPEAD_ON_GPU inline void copy_words(const Word* source, Word* target, unsigned words, unsigned shift,
                                     unsigned lane) {
     // The last word ends in one more.
@@ -80,29 +90,42 @@ SPEAD_ON_GPU inline void copy_words(const Word* source, Word* target, unsigned w
     const auto skew =
         static_cast<long long>(reinterpret_cast<unsigned long long>(source) / kWordBytes % kLineWords);
     for (long long row = -skew; row < words; row += kAtOnce * kLanes) {
-        Word got[kAtOnce + 1];
+        Words got;
         SPEAD_UNROLLED
-        for (unsigned k = 0; k <= kAtOnce; k++) {
-            const long long i = row + k * kLanes + lane;
-            const bool wanted = i >= 0 && i < readable && (k < kAtOnce || (shift != 0 && lane == 0));
-            got[k] = wanted ? source[i] : Word{};
+        for (unsigned here = 0; here < kLanesHere; here++) {
+            SPEAD_UNROLLED
+            for (unsigned k = 0; k <= kAtOnce; k++) {
+                const long long i = row + k * kLanes + lane + here;
+                const bool wanted =
+                    i >= 0 && i < readable && (k < kAtOnce || (shift != 0 && lane + here == 0));
+                got[here][k] = wanted ? source[i] : Word{};
+            }
         }
         SPEAD_UNROLLED
         for (unsigned k = 0; k < kAtOnce; k++) {
-            const long long i = row + k * kLanes + lane;
-            const bool wanted = i >= 0 && i < words;
-            Word word = got[k];
-            if (shift != 0)
-                word = shifted(got[k], word_after(wanted ? source + i : nullptr, lane, got[k], got[k + 1]),
-                               shift);
-            if (wanted)
-                target[i] = word;
+            SPEAD_UNROLLED
+            for (unsigned here = 0; here < kLanesHere; here++) {
+                const long long i = row + k * kLanes + lane + here;
+                Word word = got[here][k];
+                if (shift != 0)
+                    word = shifted(word, word_after(got, here, lane + here, k), shift);
+                if (i >= 0 && i < words)
+                    target[i] = word;
+            }
         }
     }
 }
 
-/// Copies lane `lane`'s share of a piece. All lanes of a warp call it, with the same piece. Reads no word of
-/// 16 bytes that holds none of the piece.
+/// Copies the bytes [0, head) and [tail, length): half of the lanes for each.
+SPEAD_ON_GPU inline void copy_ends(const unsigned char* from, unsigned char* to, unsigned length,
+                                   unsigned head, unsigned tail, unsigned lane) {
+    const unsigned at = lane < kWordBytes ? lane : tail + lane - kWordBytes;
+    if (lane < kWordBytes ? at < head : at < length)
+        to[at] = from[at];
+}
+
+/// Copies lane `lane`'s share of a piece. All lanes of a warp call it, with the same piece; on the host, one
+/// call with lane 0 is the whole warp. Reads no word of 16 bytes that holds none of the piece.
 SPEAD_ON_GPU inline void copy_piece(const Piece& piece, unsigned lane) {
     const auto* const from = reinterpret_cast<const unsigned char*>(piece.from);
     auto* const to = reinterpret_cast<unsigned char*>(piece.to);
@@ -110,10 +133,12 @@ SPEAD_ON_GPU inline void copy_piece(const Piece& piece, unsigned lane) {
     const unsigned head = to_boundary < piece.length ? to_boundary : piece.length;
     const unsigned words = (piece.length - head) / kWordBytes;
     const unsigned tail = head + words * kWordBytes;
-    // Half of the lanes for the bytes before the words, and half for those after them.
-    const unsigned at = lane < kWordBytes ? lane : tail + lane - kWordBytes;
-    if (lane < kWordBytes ? at < head : at < piece.length)
-        to[at] = from[at];
+#ifdef __CUDA__
+    copy_ends(from, to, piece.length, head, tail, lane);
+#else
+    for (unsigned here = 0; here < kLanesHere; here++)
+        copy_ends(from, to, piece.length, head, tail, lane + here);
+#endif
     if (words == 0)
         return;
     const unsigned shift = static_cast<unsigned>(piece.from + head) % kWordBytes;

@@ -116,9 +116,9 @@ TEST(CommandLine, NoCommandOrAnotherIsAnsweredWithTheCommands) {
          "recv, send, loopback, capture, replay, run, plan, info, check, selftest, top, attach or bench"});
     expect_refused("frobnicate", {"`frobnicate` is not a command; give recv"});
     expect_refused("--quiet recv", {"--quiet", "command comes first"});
-    expect_refused("bench", {"bench assemble, chunks, distribute, transmit, link or latency"});
+    expect_refused("bench", {"bench assemble, chunks, distribute, transmit, link, latency or gpu"});
     expect_refused("bench --quiet",
-                   {"bench --quiet", "assemble, chunks, distribute, transmit, link or latency"});
+                   {"bench --quiet", "assemble, chunks, distribute, transmit, link, latency or gpu"});
     expect_refused("bench assemblr", {"`bench assemblr`", "did you mean `assemble`"});
 }
 

@@ -270,8 +270,8 @@ TEST(FindProcesses, TheOneThatIsMeantWaitsForNoOther) {
     ASSERT_EQ(listen(silent.get(), 4), 0);
     const std::vector<process::Place> places{{server.directory(), geteuid(), true}};
     for (const char* const wanted : {"x", "1", "x.1"})
-        EXPECT_EQ(find_processes(places, 900ms, wanted).size(), 1U) << wanted;
-    EXPECT_TRUE(find_processes(places, 900ms).empty()) << "the first one has used the time up";
+        EXPECT_EQ(find_processes(places, 500ms, wanted).size(), 1U) << wanted;
+    EXPECT_TRUE(find_processes(places, 500ms).empty()) << "the first one has used the time up";
 }
 
 TEST(TelemetryClient, WhatTerminalsObeyIsReplaced) {

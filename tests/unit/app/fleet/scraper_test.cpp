@@ -39,8 +39,8 @@ class SilentHosts {
 TEST(Scraper, HostsThatSayNothingHoldNobodyUpForLong) {
     const SilentHosts silent;
     const observe::HttpServer server({kLoopback, 0}, {}, [](const observe::HttpRequest&) {
-        return observe::HttpAnswer{.body =
-                                       std::make_shared<const std::string>("spead_run_duration_seconds 1\n")};
+        return observe::HttpAnswer{
+            .body = std::make_shared<const std::string>("spead_shard_info{plan=\"a\"} 1\n")};
     });
     std::vector<FleetTarget> targets;
     for (unsigned i = 0; i < 600; i++)

@@ -47,6 +47,17 @@ columns = "chan"
 """
 
 
+def array_plan(kind, directory, first, heaps):
+    """A ring's plan whose heaps fill an array, beside another stream."""
+    return ring.plan(
+        ring.stream(0, {"kind": kind, "directory": directory}, max_bytes=None,
+                    placement="heap 16384; time: heap - 1 [8]", chunks=8),
+        ring.stream(1, {"kind": "verify"}),
+        ring.sender(0, pattern="none", heap_size="16KiB", first_count=first, heaps=heaps, verify=True,
+                    repeat_items=True, rate="500Mbps"),
+        ring.sender(1, heap_size="16KiB", heaps=200, verify=True))
+
+
 def values_of(pol, time):
     """2048 numbers that only this heap has."""
     return (np.arange(2048) + 100 * time + 7 * pol).astype(">i2")
@@ -79,15 +90,8 @@ class ZarrSink(harness.ProgramTest):
         return path
 
     def ring(self, first, heaps):
-        """A plan whose heaps fill an array, beside another stream."""
         path = self.directory / "run.toml"
-        path.write_text(ring.plan(
-            ring.stream(0, {"kind": "zarr", "directory": self.directory / "out"}, max_bytes=None,
-                        placement="heap 16384; time: heap - 1 [8]", chunks=8),
-            ring.stream(1, {"kind": "verify"}),
-            ring.sender(0, pattern="none", heap_size="16KiB", first_count=first, heaps=heaps, verify=True,
-                        repeat_items=True, rate="500Mbps"),
-            ring.sender(1, heap_size="16KiB", heaps=200, verify=True)), encoding="utf-8")
+        path.write_text(array_plan("zarr", self.directory / "out", first, heaps), encoding="utf-8")
         return path
 
     def chunks_of(self, report):

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/api/api.hpp"
 
+#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "app/api/configuration.hpp"
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "observe/api_query.hpp"
 #include "observe/http_limits.hpp"
 #include "observe/page.hpp"
@@ -46,13 +46,6 @@ HttpAnswer show_configuration(Process& process, bool as_toml) {
     return answer;
 }
 
-std::optional<HttpAnswer> why_too_long(const HttpRequest& request, std::size_t longest) {
-    if (request.body.size() <= longest)
-        return std::nullopt;
-    return error_answer(
-        413, fmt::format("the body has {} bytes; this path takes at most {}", request.body.size(), longest));
-}
-
 }  // namespace
 
 Api::Api(Options options)
@@ -65,12 +58,23 @@ Api::Api(Options options)
 std::optional<HttpRoute> Api::route(const HttpRequest& request) {
     std::optional<HttpRoute> route = route_of(request);
     const auto* const refusal = route ? std::get_if<HttpAnswer>(&*route) : nullptr;
-    // Anybody may ask, so a flood is cut short, and so is the path.
     if (refusal != nullptr && refusal->status >= 400 && !request.reads())
-        log_limited(refusals_, LogType::app, LogLevel::notice, "api: {} asked for `{} {}` in vain: {} {}",
-                    request.client, request.method.substr(0, 16), request.path.substr(0, 200),
-                    refusal->status, observe::phrase_of(refusal->status));
+        log_refusal(shared_->refusals, "api", request, refusal->status);
     return route;
+}
+
+/// Returns an error, and logs it.
+HttpAnswer Api::refused(Shared& shared, const HttpRequest& request, int status, std::string_view words) {
+    log_refusal(shared.refusals, "api", request, status);
+    return error_answer(status, words);
+}
+
+std::optional<HttpAnswer> Api::why_too_long(Shared& shared, const HttpRequest& request, std::size_t longest) {
+    if (request.body.size() <= longest)
+        return std::nullopt;
+    return refused(
+        shared, request, 413,
+        fmt::format("the body has {} bytes; this path takes at most {}", request.body.size(), longest));
 }
 
 std::optional<HttpRoute> Api::route_of(const HttpRequest& request) {
@@ -138,7 +142,7 @@ HttpRoute Api::change(const ChangePath& change, const HttpRequest& request) {
 HttpRoute Api::shutdown(const ChangePath& change) {
     return observe::HttpLater{
         [shared = shared_, &change](const HttpRequest& request, const observe::HttpReply& reply) {
-            if (auto refusal = why_too_long(request, kLongestChange)) {
+            if (auto refusal = why_too_long(*shared, request, kLongestChange)) {
                 reply(std::move(*refusal));
                 return;
             }
@@ -154,34 +158,41 @@ HttpRoute Api::shutdown(const ChangePath& change) {
 HttpRoute Api::later(WorkQueue& queue, Work work, std::size_t longest) {
     return observe::HttpLater{[shared = shared_, &queue, work = std::move(work), longest](
                                   HttpRequest request, observe::HttpReply reply) {
-        if (auto refusal = why_too_long(request, longest)) {
+        if (auto refusal = why_too_long(*shared, request, longest)) {
             reply(std::move(*refusal));
             return;
         }
         const auto asked = Clock::now();
-        const bool taken = queue.post([shared, work, request = std::move(request), reply, asked] {
+        const auto whole = std::make_shared<const HttpRequest>(std::move(request));
+        const bool taken = queue.post([shared, work, whole, reply, asked] {
             try {
-                reply(carry_out(*shared, work, request, asked));
+                reply(carry_out(*shared, work, *whole, asked));
             } catch (const std::exception&) {
                 // Without memory for an answer, the client's patience ends.
             }
         });
         if (!taken)
-            reply(
-                error_answer(503, "too many requests wait for the process; nothing was changed, ask again"));
+            reply(refused(*shared, *whole, 503,
+                          "too many requests wait for the process; nothing was changed, ask again"));
     }};
 }
 
 HttpAnswer Api::carry_out(Shared& shared, const Work& work, const HttpRequest& request,
                           Clock::time_point asked) {
     if (Clock::now() - asked > kPatience)
-        return error_answer(503, "earlier requests took too long; nothing was changed, ask again");
+        return refused(shared, request, 503,
+                       "earlier requests took too long; nothing was changed, ask again");
+    // A change that the process refuses is in the log by then (ApiChanges).
+    const auto not_now = [&](const Error& error) {
+        return request.reads() ? refused(shared, request, 503, error.what())
+                               : error_answer(503, error.what());
+    };
     try {
         return work(shared.process, request);
     } catch (const runtime::Busy& error) {
-        return error_answer(503, error.what());
+        return not_now(error);
     } catch (const runtime::Ending& error) {
-        return error_answer(503, error.what());
+        return not_now(error);
     } catch (const BadBody& error) {
         return error_answer(400, error.what());
     } catch (const UsageError& error) {

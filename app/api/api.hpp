@@ -59,10 +59,16 @@ class Api {
     struct Shared {
         ApiChanges changes;
         ProcessOfRun process;
+        LogLimiter refusals;  ///< of requests, from clients who need not have the token
     };
     using Work = std::function<observe::HttpAnswer(Process&, const observe::HttpRequest&)>;
     using Clock = std::chrono::steady_clock;
 
+    static observe::HttpAnswer refused(Shared& shared, const observe::HttpRequest& request, int status,
+                                       std::string_view words);
+    static std::optional<observe::HttpAnswer> why_too_long(Shared& shared,
+                                                           const observe::HttpRequest& request,
+                                                           std::size_t longest);
     std::optional<observe::HttpRoute> route_of(const observe::HttpRequest& request);
     observe::HttpRoute shutdown(const ChangePath& change);
     observe::HttpRoute later(WorkQueue& queue, Work work, std::size_t longest);
@@ -76,7 +82,6 @@ class Api {
     const std::optional<observe::ApiToken> token_;
     const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
     observe::ApiAnswers answers_;
-    LogLimiter refusals_;  ///< of changes, from clients who need not have the token
     WorkQueue looks_;
     WorkQueue works_;  ///< for changes, which may take long
 };

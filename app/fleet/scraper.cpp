@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/fleet/scraper.hpp"
 
+#include <algorithm>
 #include <curl/curl.h>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -36,6 +38,7 @@ struct Scraper::Requests {
         std::string answer{};
         bool too_long = false;
         bool ended = false;
+        bool answers = false;  ///< it did at the last look
         CURLcode result = CURLE_OK;
     };
 
@@ -71,6 +74,15 @@ struct Scraper::Requests {
         }
     }
 
+    /// Decides who is asked first at the next look. While hosts that are not there take all connections,
+    /// those that answer do not wait for them, and the silent ones take turns.
+    void arrange() {
+        const auto silent = std::stable_partition(order.begin(), order.end(),
+                                                  [this](std::size_t i) { return all[i].answers; });
+        const auto asked = std::min<std::ptrdiff_t>(order.end() - silent, kMostConnections);
+        std::rotate(silent, silent + asked, order.end());
+    }
+
     static void note(CURL* easy, CURLcode result) {
         Request* request = nullptr;
         if (curl_easy_getinfo(easy, CURLINFO_PRIVATE, &request) != CURLE_OK || request == nullptr)
@@ -81,7 +93,8 @@ struct Scraper::Requests {
 
     std::unique_ptr<CURLM, EndMulti> multi{};
     std::vector<Request> all{};
-    std::size_t held = 0;  ///< bytes of all answers
+    std::vector<std::size_t> order{};  ///< in which they are asked
+    std::size_t held = 0;              ///< bytes of all answers
 };
 
 namespace {
@@ -106,6 +119,8 @@ Scraper::Scraper(std::vector<FleetTarget> targets)
     static const CURLcode global = curl_global_init(CURL_GLOBAL_DEFAULT);
     requests_->multi.reset(curl_multi_init());
     requests_->all.resize(targets_.size());
+    requests_->order.resize(targets_.size());
+    std::iota(requests_->order.begin(), requests_->order.end(), std::size_t{0});
     if (global != CURLE_OK || !requests_->multi)
         throw_error("--fleet", "libcurl cannot begin; look for free memory");
     curl_multi_setopt(requests_->multi.get(), CURLMOPT_MAX_TOTAL_CONNECTIONS, kMostConnections);
@@ -133,7 +148,8 @@ Scraper::~Scraper() = default;
 
 std::vector<HostLook> Scraper::look(std::chrono::milliseconds patience) {
     requests_->held = 0;
-    for (Requests::Request& request : requests_->all) {
+    for (const std::size_t i : requests_->order) {
+        Requests::Request& request = requests_->all[i];
         request.ended = request.too_long = false;
         curl_easy_setopt(request.easy.get(), CURLOPT_TIMEOUT_MS, static_cast<long>(patience.count()));
         // A host that is not there leaves its place to another one in time.
@@ -147,10 +163,12 @@ std::vector<HostLook> Scraper::look(std::chrono::milliseconds patience) {
         Requests::Request& request = requests_->all[i];
         const std::string answer = std::exchange(request.answer, {});
         std::string failure = failure_of(request.ended, request.result, request.too_long, request.easy.get());
+        request.answers = failure.empty();
         looks.push_back(failure.empty() ? look_at(targets_[i], read_exposition(answer, kShownMetrics))
                                         : no_look_at(targets_[i], std::move(failure)));
         curl_multi_remove_handle(requests_->multi.get(), request.easy.get());
     }
+    requests_->arrange();
     return looks;
 }
 

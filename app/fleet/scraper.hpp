@@ -24,7 +24,7 @@ class Scraper {
     Scraper& operator=(const Scraper&) = delete;
 
     /// Returns a look at each target, in their order. Takes at most `patience`: a target that has not
-    /// answered by then, or is not there, has a failure.
+    /// answered by then, or is not there, has a failure. Those that answered last time are asked first.
     std::vector<HostLook> look(std::chrono::milliseconds patience);
 
   private:

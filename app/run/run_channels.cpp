@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <fmt/core.h>
+
 #include "app/environment.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -11,13 +13,19 @@ namespace spead::app {
 
 namespace {
 
+/// Returns the name of the socket of "auto". Shards of one plan have one name, and may run on one machine.
+std::string socket_name(const runtime::Plan& plan) {
+    const runtime::ShardOf& shard = plan.shard;
+    return shard.count > 1 ? fmt::format("{}-{}", plan.runtime.name, shard.index) : plan.runtime.name;
+}
+
 std::optional<ControlSocket> control_socket(const RunOptions& options) {
     const std::string& control = options.plan.runtime.control;
     if (!options.wants_control())
         return std::nullopt;
     try {
         return std::make_optional<ControlSocket>(socket_path(
-            control.empty() ? "auto" : control, options.plan.runtime.name, process_environment, geteuid()));
+            control.empty() ? "auto" : control, socket_name(options.plan), process_environment, geteuid()));
     } catch (const Error& error) {
         if (!control.empty())
             throw;

@@ -51,8 +51,21 @@ std::vector<RunningProcess> ask(const std::string& socket, milliseconds patience
     return {};
 }
 
-std::vector<std::string> sockets_in(const process::Place& place) {
-    std::vector<std::string> sockets;
+struct Found {
+    std::string socket;
+    const process::Place* place = nullptr;
+    bool is_wanted = false;  ///< by the name of its directory
+};
+
+/// Returns whether EAL's directory of a process, NAME.PID unless its user chose another prefix, is that of a
+/// wanted one.
+bool is_wanted(std::string_view directory, std::string_view wanted) {
+    const std::size_t dot = directory.rfind('.');
+    return !wanted.empty() && (directory == wanted || directory.substr(0, dot) == wanted ||
+                               (dot != directory.npos && directory.substr(dot + 1) == wanted));
+}
+
+void add_sockets(std::vector<Found>& found, const process::Place& place, std::string_view wanted) {
     for (const std::string& process : process::entries_of(place.directory, kMostProcesses)) {
         const std::string directory = fmt::format("{}/{}", place.directory, process);
         if (!process::is_directory_itself(directory))
@@ -60,10 +73,9 @@ std::vector<std::string> sockets_in(const process::Place& place) {
         for (const std::string& file : process::entries_of(directory, kMostTelemetrySockets)) {
             std::string socket = fmt::format("{}/{}", directory, file);
             if (file.starts_with(runtime::kTelemetrySocket) && process::is_socket_file(socket))
-                sockets.push_back(std::move(socket));
+                found.push_back({std::move(socket), &place, is_wanted(process, wanted)});
         }
     }
-    return sockets;
 }
 
 std::string listed(const std::vector<RunningProcess>& processes, uid_t user) {
@@ -78,17 +90,22 @@ std::string listed(const std::vector<RunningProcess>& processes, uid_t user) {
 
 }  // namespace
 
-std::vector<RunningProcess> find_processes(std::span<const process::Place> places, milliseconds patience) {
+std::vector<RunningProcess> find_processes(std::span<const process::Place> places, milliseconds patience,
+                                           const std::string& wanted) {
     std::vector<RunningProcess> found;
     const auto end = Clock::now() + patience;
+    std::vector<Found> sockets;
     for (const process::Place& place : places)
-        for (const std::string& socket : sockets_in(place)) {
-            const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
-            if (left.count() <= 0)
-                break;
-            for (RunningProcess& p : ask(socket, std::min(left, kSearchPatience), &place))
-                found.push_back(std::move(p));
-        }
+        add_sockets(sockets, place, wanted);
+    // Others that are stopped or busy must not use up the time of the one that is meant.
+    std::stable_partition(sockets.begin(), sockets.end(), [](const Found& f) { return f.is_wanted; });
+    for (const Found& f : sockets) {
+        const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
+        if (left.count() <= 0)
+            break;
+        for (RunningProcess& p : ask(f.socket, f.is_wanted ? left : std::min(left, kSearchPatience), f.place))
+            found.push_back(std::move(p));
+    }
     std::sort(found.begin(), found.end(), [](const RunningProcess& a, const RunningProcess& b) {
         return std::tie(a.name, a.pid) < std::tie(b.name, b.pid);
     });
@@ -135,10 +152,10 @@ RunningProcess find_process(const std::string& wanted, const process::PlaceSearc
     std::vector<process::Place> places = process::process_places("dpdk", search);
     const auto others = std::stable_partition(places.begin(), places.end(),
                                               [](const process::Place& p) { return p.trusted; });
-    std::vector<RunningProcess> running = find_processes({places.begin(), others}, kTrustedPatience);
+    std::vector<RunningProcess> running = find_processes({places.begin(), others}, kTrustedPatience, wanted);
     if (!fitting(wanted, running).empty())
         return choose_process(wanted, running, search.user);
-    for (RunningProcess& p : find_processes({others, places.end()}, kOthersPatience))
+    for (RunningProcess& p : find_processes({others, places.end()}, kOthersPatience, wanted))
         running.push_back(std::move(p));
     return choose_process(wanted, running, search.user);
 }

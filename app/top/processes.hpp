@@ -24,9 +24,11 @@ struct RunningProcess {
 
 /// Returns processes that answer at EAL's directories ("dpdk", process_places()), by name and pid. Skips
 /// sockets without a process, of other programs, and of another user than their directory's. A process that
-/// does not answer delays the search for a second, and all of them together for `patience`.
+/// does not answer delays the search for a second, and all of them together for `patience`. Those in
+/// directories that `wanted` names (fitting()) come first, and have all of that time.
 std::vector<RunningProcess> find_processes(std::span<const process::Place> places,
-                                           std::chrono::milliseconds patience);
+                                           std::chrono::milliseconds patience,
+                                           const std::string& wanted = {});
 
 /// Returns the processes that `wanted` names: a name, a pid, NAME.PID, or all when it is empty.
 std::vector<RunningProcess> fitting(const std::string& wanted, const std::vector<RunningProcess>& running);

@@ -16,6 +16,7 @@
 #include "base/error.hpp"
 #include "memory/huge_turn.hpp"
 #include "memory/poison.hpp"
+#include "memory/populate.hpp"
 
 namespace spead::memory {
 
@@ -32,14 +33,6 @@ std::size_t round_up(std::size_t value, std::size_t to) {
 void* map(std::size_t length, int extra_flags) {
     void* p = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | extra_flags, -1, 0);
     return p == MAP_FAILED ? nullptr : p;
-}
-
-/// Says whether memory was made resident. Kernels before 5.14 do not know how.
-enum class Populated : unsigned char { yes, no, unknown };
-Populated populate(void* at, std::size_t length) {
-    if (madvise(at, length, MADV_POPULATE_WRITE) == 0)
-        return Populated::yes;
-    return errno == EINVAL ? Populated::unknown : Populated::no;
 }
 
 /// Maps resident memory from hugetlbfs. Returns null when pages of this size are too few, or a control group
@@ -181,8 +174,7 @@ Mapping::Mapping(std::size_t length) {
                         std::strerror(error));
         }
         case Populated::unknown:
-            for (std::size_t at = 0; at < length_; at += 4096)
-                static_cast<volatile std::byte*>(base_)[at] = std::byte{0};
+            touch(base_, length_);
     }
 }
 

@@ -12,8 +12,9 @@ namespace spead::memory {
 class Untouched {
   public:
     Untouched() = default;
-    /// Maps `length` bytes; 0: none. Throws Error.
-    explicit Untouched(std::size_t length);
+    /// Maps `length` bytes; 0: none. The first `resident` of them are resident at once. Throws Error, also
+    /// when the machine's available memory does not suffice for those.
+    explicit Untouched(std::size_t length, std::size_t resident = 0);
     ~Untouched();
     Untouched(const Untouched&) = delete;
     Untouched& operator=(const Untouched&) = delete;

@@ -114,16 +114,20 @@ void HttpConnection::on_head(const ErrorCode& error) {
 /// Answers a request that is none, if its client may still listen.
 void HttpConnection::refuse(const ErrorCode& error) {
     if (error == http::error::header_limit || error == http::error::buffer_overflow)
-        answer(error_answer(
-            431, fmt::format("the head of the request has more than {} bytes", http_limits::kLongestHead)));
+        refuse(431, fmt::format("the head of the request has more than {} bytes", http_limits::kLongestHead));
     else if (error == http::error::body_limit)
-        answer(error_answer(
-            413, fmt::format("the body of the request has more than {} bytes", http_limits::kLongestBody)));
+        refuse(413, fmt::format("the body of the request has more than {} bytes", http_limits::kLongestBody));
     else if (error.category() == http::make_error_code(http::error::bad_method).category() &&
              error != http::error::end_of_stream && error != http::error::partial_message)
         answer(error_answer(400, fmt::format("this is no HTTP/1.1: {}", error.message())));
     else
         close();
+}
+
+/// Refuses a request that asks for too much, and logs that.
+void HttpConnection::refuse(int status, std::string_view words) {
+    server_.refused(head(), status);
+    answer(error_answer(status, words));
 }
 
 HttpRequest HttpConnection::head() const {
@@ -152,8 +156,8 @@ void HttpConnection::take(HttpRoute route) {
         answer(std::move(*now));
     } else if (auto* const stream = std::get_if<HttpStream>(&route)) {
         if (!server_.has_room_for_stream())
-            answer(error_answer(503, fmt::format("{} clients have streams already; close one, or ask again",
-                                                 http_limits::kMostStreams)));
+            refuse(503, fmt::format("{} clients have streams already; close one, or ask again",
+                                    http_limits::kMostStreams));
         else if (only_head_)
             answer({.type = "text/event-stream", .body = std::make_shared<const std::string>()});
         else

@@ -35,6 +35,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
         /// Returns whether one more stream of events may begin.
         std::function<bool()> has_room_for_stream;
         std::function<void(const HttpConnection&)> forget;
+        /// Logs a request that the server itself refuses.
+        std::function<void(const HttpRequest&, int status)> refused;
         /// Runs a function on the server's thread, unless the server has ended. Any thread.
         std::function<void(std::function<void()>)> post;
     };
@@ -63,6 +65,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     void on_head(const ErrorCode& error);
     void on_body(const ErrorCode& error);
     void refuse(const ErrorCode& error);
+    void refuse(int status, std::string_view words);
     HttpRequest head() const;
     void take(HttpRoute route);
     void read_body();

@@ -54,6 +54,12 @@ HttpAnswer error_answer(int status, std::string_view words) {
                 json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n")};
 }
 
+void log_refusal(LogLimiter& limiter, std::string_view who, const HttpRequest& request, int status) {
+    log_limited(limiter, LogType::app, LogLevel::notice, "{}: {} asked for `{} {}` in vain: {} {}", who,
+                request.client, request.method.substr(0, 16), request.path.substr(0, 200), status,
+                phrase_of(status));
+}
+
 HttpAnswer method_answer(const HttpRequest& request, std::string_view allowed) {
     HttpAnswer answer = error_answer(
         405, fmt::format("{} takes no {}; its methods are {}", request.path, request.method, allowed));

@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "base/log.hpp"
+
 /// Defines requests to HttpServer and their answers.
 namespace spead::observe {
 
@@ -69,6 +71,10 @@ std::string_view phrase_of(int status);
 
 /// Returns an error as JSON: {"error": words}.
 HttpAnswer error_answer(int status, std::string_view words);
+
+/// Logs that a request is refused, as "api: CLIENT asked for `GET /x` in vain: 404 Not Found". Anybody may
+/// ask, so `limiter` cuts a flood short, and the path is cut, too.
+void log_refusal(LogLimiter& limiter, std::string_view who, const HttpRequest& request, int status);
 
 /// Returns the error for a method that a path does not have. `allowed`: "GET, HEAD".
 HttpAnswer method_answer(const HttpRequest& request, std::string_view allowed);

@@ -72,6 +72,7 @@ struct HttpServer::Listener : std::enable_shared_from_this<HttpServer::Listener>
     std::list<std::shared_ptr<HttpConnection>> clients;  ///< oldest first
     bool waits = false;                                  ///< for a client, or for the end of a rest
     LogLimiter trouble;
+    LogLimiter refusals;
 };
 
 void HttpServer::Listener::begin() {
@@ -82,6 +83,9 @@ void HttpServer::Listener::begin() {
     };
     of_connections.forget = [this](const HttpConnection& gone) {
         clients.remove_if([&gone](const auto& client) { return client.get() == &gone; });
+    };
+    of_connections.refused = [this](const HttpRequest& request, int status) {
+        log_refusal(refusals, "http", request, status);
     };
     of_connections.post = [weak = weak_from_this()](std::function<void()> function) {
         if (const auto self = weak.lock())

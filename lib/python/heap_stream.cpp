@@ -422,6 +422,7 @@ std::unique_ptr<HeapStream> make_stream(const py::kwargs& kwargs) {
     take("stop_on_stop_item", c.stop_on_stop_item);
     take("queue_depth", c.queue_depth);
     take("memory", c.memory);
+    take("resident", c.prefault_bytes);
     take("max_heap_bytes", c.max_heap_bytes);
     take("max_packet_size", c.max_packet_size);
     take("port_memory", o.port_memory);

@@ -108,11 +108,11 @@ struct DatagramLane::Packets {
     std::size_t polled = 0;
 };
 
-DatagramLane::DatagramLane(const LaneConfig& config, std::size_t memory, Memory resident)
-    : untouched_(resident == Memory::now ? 0
-                                         : memory::Arena::capacity_for(memory, config.window.max_heap_bytes)),
-      arena_(resident == Memory::now ? memory::Arena(memory, config.window.max_heap_bytes)
-                                     : memory::Arena(untouched_.bytes(), config.window.max_heap_bytes)),
+DatagramLane::DatagramLane(const LaneConfig& config, std::size_t memory, std::size_t resident)
+    : untouched_(resident >= memory ? 0 : memory::Arena::capacity_for(memory, config.window.max_heap_bytes),
+                 resident),
+      arena_(resident >= memory ? memory::Arena(memory, config.window.max_heap_bytes)
+                                : memory::Arena(untouched_.bytes(), config.window.max_heap_bytes)),
       lane_(config, heap::PoolPlacer(arena_, arena_.capacity())),
       packets_(std::make_unique<Packets>()) {
     const std::uint16_t number = agent_.add_lane(lane_);

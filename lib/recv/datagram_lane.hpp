@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 
@@ -32,10 +33,11 @@ struct Datagram {
 /// throws, except for the constructor and receive().
 class DatagramLane {
   public:
-    /// Says when the memory for heaps becomes resident: now, or as heaps first use it.
-    enum class Memory : std::uint8_t { now, when_used };
-    /// Makes the lane with an arena of `memory` bytes for its heaps. Throws Error.
-    DatagramLane(const LaneConfig& config, std::size_t memory, Memory resident = Memory::now);
+    /// Means all of the memory for heaps.
+    static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+    /// Makes the lane with an arena of `memory` bytes for its heaps. The first `resident` of them are
+    /// resident at once, and the others as heaps first use them. Throws Error.
+    DatagramLane(const LaneConfig& config, std::size_t memory, std::size_t resident = kAll);
     ~DatagramLane();
     DatagramLane(const DatagramLane&) = delete;
     DatagramLane& operator=(const DatagramLane&) = delete;

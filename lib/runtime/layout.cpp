@@ -97,6 +97,12 @@ bool sends_on(const Plan& plan, const std::string& port) {
                        [&port](const SendPlan& s) { return s.port == port; });
 }
 
+/// Returns whether all streams went to other shards. Its ports and lcores are there for streams that come,
+/// though they send as those of all shards do.
+bool is_empty_shard(const Plan& plan) {
+    return plan.shard.count > 1 && plan.receives.empty();
+}
+
 /// Assigns the lcore of the port's first stream with a named lcore to streams that name none. Without such a
 /// stream they share a new one.
 StreamCpus cpus_of_streams(const Plan& plan, Assignment& assignment) {
@@ -125,7 +131,7 @@ StreamCpus cpus_of_streams(const Plan& plan, Assignment& assignment) {
     // A port without streams gets its receive queue for those that come.
     if (plan.runtime.live)
         for (std::size_t p = 0; p < plan.ports.size(); p++)
-            if (cpus.of_port[p].empty() && !sends_on(plan, plan.ports[p].name))
+            if (cpus.of_port[p].empty() && (is_empty_shard(plan) || !sends_on(plan, plan.ports[p].name)))
                 cpus.of_port[p].push_back(assignment.pick());
     // The lcore of a stream that names none is chosen only when there is no other.
     for (std::size_t i = 0; i < plan.receives.size(); i++)
@@ -163,7 +169,7 @@ bool may_receive(const Plan& plan, const WorkerLayout& w) {
                          std::any_of(plan.receives.begin(), plan.receives.end(), [](const ReceivePlan& r) {
                              return !r.enabled && shares_heap_memory(r);
                          });
-    return waiting && (!w.receives.empty() || w.sends.empty());
+    return waiting && (!w.receives.empty() || w.sends.empty() || is_empty_shard(plan));
 }
 
 /// Assigns the streams of every port to its queues and their lcores.

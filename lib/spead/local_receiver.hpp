@@ -32,8 +32,8 @@ class LocalReceiver {
         MakeReader make_reader{};
         /// Makes the filter, at each start; empty, or a result of null: none.
         std::function<std::unique_ptr<recv::PacketFilter>()> make_filter{};
-        /// Says when the memory for heaps becomes resident.
-        recv::DatagramLane::Memory resident = recv::DatagramLane::Memory::now;
+        /// Sets how many bytes of the memory for heaps are resident at once.
+        std::size_t resident = recv::DatagramLane::kAll;
         /// Gets the heaps; null: the stream fills chunks.
         std::shared_ptr<runtime::UserQueues> queues{};
         /// Names the chunks of a stream with ReceivePlan::chunk.

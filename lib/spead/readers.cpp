@@ -192,8 +192,7 @@ LocalReceiver::MakeReader one_more(const Reader& reader, const std::string& wher
 LocalReceiver::Parts local_parts(const runtime::ReceivePlan& plan, const RecvConfig& config,
                                  const Reader& reader) {
     LocalReceiver::Parts parts;
-    parts.resident =
-        config.prefault ? recv::DatagramLane::Memory::now : recv::DatagramLane::Memory::when_used;
+    parts.resident = config.prefault ? recv::DatagramLane::kAll : config.prefault_bytes;
     parts.make_reader = maker_of(reader, config.interface);
     parts.make_filter = [plan, make = config.packet_filter] {
         return make ? make_user_filter(plan.name, make) : runtime::make_filter(plan);

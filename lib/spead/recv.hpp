@@ -61,6 +61,8 @@ struct RecvConfig {
     /// Makes that memory resident at the start. false: as heaps first use it, which is for streams that are
     /// short or many. A stream of a port ignores it, as its lcores take no page faults.
     bool prefault = true;
+    /// Makes so many bytes of it resident at the start even so: those that heaps use first.
+    std::size_t prefault_bytes = 0;
     bool in_order = false;           ///< takes a heap's packets in order only, as spead2 does
     bool stop_on_stop_item = false;  ///< the stream ends with the first stop item
     bool control_heaps = false;      ///< delivers heaps that carry only stream control (start, stop), too

@@ -32,9 +32,9 @@ FormatReader::FormatReader(const PacketFormat& format)
     for (const PacketFormat::Item& item : format.items)
         items_.push_back(compile(item.value, kItemMode | item.id << PacketFormat::kAddressBits));
     for (const PacketFormat::Condition& c : format.required)
-        compile(c, true);
+        required_.push_back(compile(c));
     for (const PacketFormat::Condition& c : format.invalid)
-        compile(c, false);
+        invalid_.push_back(compile(c));
 }
 
 FormatReader::Sum FormatReader::compile(const PacketFormat::Sum& sum, std::uint64_t word) {
@@ -45,11 +45,10 @@ FormatReader::Sum FormatReader::compile(const PacketFormat::Sum& sum, std::uint6
     return {begin, static_cast<std::uint32_t>(terms_.size()), word};
 }
 
-void FormatReader::compile(const PacketFormat::Condition& condition, bool required) {
+FormatReader::Condition FormatReader::compile(const PacketFormat::Condition& condition) {
     const auto begin = static_cast<std::uint32_t>(values_.size());
     values_.insert(values_.end(), condition.values.begin(), condition.values.end());
-    conditions_.push_back({static_cast<std::uint32_t>(condition.field), begin,
-                           static_cast<std::uint32_t>(values_.size()), required});
+    return {static_cast<std::uint32_t>(condition.field), begin, static_cast<std::uint32_t>(values_.size())};
 }
 
 /// Returns false when a value is below its first one, or between two steps. The declaration's check() has
@@ -93,8 +92,8 @@ FormatReader::Verdict FormatReader::read(const std::uint8_t* head, std::size_t l
         raw = load.little ? raw : byte_swap(raw);
         values[i] = (raw >> load.shift) & load.mask;
     }
-    for (const Condition& c : conditions_)
-        if (c.required && !holds(c, values))
+    for (const Condition& c : required_)
+        if (!holds(c, values))
             return Verdict::malformed;
     std::uint64_t payload = length - header_;
     if (has_length_) {
@@ -110,8 +109,8 @@ FormatReader::Verdict FormatReader::read(const std::uint8_t* head, std::size_t l
         if (!compute(items_[i], values, made[i]))
             return Verdict::malformed;
     // Last: what is no packet of the format says nothing about data.
-    for (const Condition& c : conditions_)
-        if (!c.required && holds(c, values))
+    for (const Condition& c : invalid_)
+        if (holds(c, values))
             return Verdict::invalid;
     for (std::size_t i = 0; i < items_.size(); i++)
         store_be64(words + i * 8, made[i]);

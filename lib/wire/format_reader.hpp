@@ -63,12 +63,11 @@ class FormatReader {
         std::uint32_t field;
         std::uint32_t begin;  ///< in values_
         std::uint32_t end;
-        bool required;  ///< else it marks invalid data
     };
     using Values = std::array<std::uint64_t, PacketFormat::kMaxFields>;
 
     Sum compile(const PacketFormat::Sum& sum, std::uint64_t word);
-    void compile(const PacketFormat::Condition& condition, bool required);
+    Condition compile(const PacketFormat::Condition& condition);
     bool compute(const Sum& sum, const Values& values, std::uint64_t& result) const noexcept;
     bool holds(const Condition& condition, const Values& values) const noexcept;
 
@@ -78,7 +77,8 @@ class FormatReader {
     std::vector<Sum> items_;
     Sum count_;
     std::vector<std::uint64_t> values_;
-    std::vector<Condition> conditions_;  ///< required ones first
+    std::vector<Condition> required_;
+    std::vector<Condition> invalid_;
     bool has_length_;
     PacketFormat::Length length_;
 };

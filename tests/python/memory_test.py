@@ -173,3 +173,17 @@ def test_ports_send_from_memory_of_the_users():
         gc.collect()
         assert alive() is None
     """))
+
+
+def test_initial_buffers_of_a_pool_are_resident_with_the_first_reader():
+    upper = 20 << 20  # takes blocks of 32 MiB
+
+    def grown(initial):
+        s = recv.Stream(config=recv.StreamConfig(memory_allocator=ds.MemoryPool(1, upper, 8, initial)))
+        before = packets.resident_bytes()
+        s.add_inproc_reader(ds.InprocQueue())
+        return packets.resident_bytes() - before
+
+    grown(0)
+    none = grown(0)
+    assert 3 * upper <= grown(3) - none < 3 * (32 << 20) + (8 << 20)

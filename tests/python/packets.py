@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes SPEAD-64-48 packets."""
 
+import resource
 import struct
 from typing import Iterable, List, Optional, Tuple
 
@@ -75,3 +76,9 @@ def write_pcap(path: str, datagrams: Iterable[bytes], group: str = "239.1.2.3", 
             mac = bytes([1, 0, 0x5E, address[1] & 0x7F, address[2], address[3]])
             frame = mac + bytes([2, 0, 0, 0, 0, 1]) + b"\x08\x00" + ip + udp + datagram
             file.write(struct.pack("<IIII", 0, 0, len(frame), len(frame)) + frame)
+
+
+def resident_bytes() -> int:
+    """The memory that this process has now."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()

@@ -3,7 +3,6 @@
 
 import gc
 import os
-import resource
 import select
 import socket
 import struct
@@ -96,7 +95,7 @@ def test_reference_counts_are_flat():
             heap.get_descriptors()
         gc.collect()
         blocks.append(sys.getallocatedblocks())
-        resident.append(resident_bytes())
+        resident.append(packets.resident_bytes())
     assert flavour is not None and heap.cnt == turns * each - 1
     assert max(blocks[2:]) - blocks[2] < 1000
     assert max(resident[10:]) - resident[9] < 4 << 20
@@ -107,11 +106,6 @@ def counts(first, number):
     """Returns the item pointers of heap counts from `first` on, as bytes: one row each."""
     words = np.arange(first, first + number, dtype=np.uint64) | HEAP_CNT_WORD
     return words.astype(">u8")[:, None].view(np.uint8)
-
-
-def resident_bytes():
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * resource.getpagesize()
 
 
 def test_full_queue_waits_for_its_user():

@@ -8,8 +8,10 @@ import http.client
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
+import threading
 import time
 
 import harness
@@ -33,7 +35,7 @@ class Api(harness.ProgramTest):
         self.token_file.chmod(0o600)
         self.control = self.directory / "control.sock"
 
-    def begin(self, token=True):
+    def begin(self, *words, token=True):
         path = self.directory / "start.toml"
         path.write_text(f"""version = 1
 [runtime]
@@ -65,7 +67,7 @@ rate = "20Mbps"
 heap_size = "32KiB"
 verify = true
 """, encoding="utf-8")
-        self.running = self.start("run", "--config", path)
+        self.running = self.start("run", "--config", path, *words)
         self.running.wait_for(lambda: "Ctrl-C" in self.running.text(1), "word that it runs")
         self.port = int(re.search(r"metrics are at http://127\.0\.0\.1:(\d+)/metrics", self.running.text(1))[1])
         self.running.wait_for(lambda: self.ask("GET", "/api/v1/report")[0] == 200, "snapshot")
@@ -89,6 +91,11 @@ verify = true
         status, found, _ = self.ask("POST", f"/api/v1/{path}", json.dumps(members), Content_Type=JSON,
                                     Authorization=f"Bearer {TOKEN}")
         return status, found.get("done", found.get("error"))
+
+    def put(self, text, version):
+        status, answer, _ = self.ask("PUT", "/api/v1/configuration", text, If_Match=version,
+                                     Authorization=f"Bearer {TOKEN}")
+        return status, answer.get("done", answer.get("error"))
 
     def prompt(self, *words):
         return subprocess.run([harness.program(), "attach", self.control, "--", *words], capture_output=True, text=True,
@@ -264,20 +271,14 @@ class Changing(Api):
 
     def test_a_whole_configuration_is_replaced_or_nothing_is(self):
         self.begin()
-
-        def put(text, version):
-            status, answer, _ = self.ask("PUT", "/api/v1/configuration", text, If_Match=version,
-                                         Authorization=f"Bearer {TOKEN}")
-            return status, answer.get("done", answer.get("error"))
-
         status, text, answer = self.ask("GET", "/api/v1/configuration?format=toml")
         self.assertEqual(status, 200)
         first = answer.getheader("ETag")
         wanted = text.replace("queue_depth = 256", "queue_depth = 99")
         self.assertNotEqual(wanted, text)
-        self.assertEqual(put(wanted, first), (200, "the configuration was carried out: 1 streams, 1 senders"))
+        self.assertEqual(self.put(wanted, first), (200, "the configuration was carried out: 1 streams, 1 senders"))
         self.assertIn("queue_depth = 99", self.prompt("show", "config").stdout)
-        status, words = put(text, first)
+        status, words = self.put(text, first)
         self.assertEqual(status, 412, "the other operator's change would be lost")
         self.assertIn(self.get("configuration")["version"], words)
         now = f'"{self.get("configuration")["version"]}"'
@@ -286,7 +287,7 @@ class Changing(Api):
                                   (wanted.replace('device = "net_ring0"', 'device = "net_null0"'), 409, "p0"),
                                   (wanted.replace('"64MiB"', '"65MiB"'), 409, "memory"), ("", 422, "version")):
             with self.subTest(says=says):
-                found, words = put(bad, now)
+                found, words = self.put(bad, now)
                 self.assertEqual(found, status, words)
                 self.assertIn(says, words)
         self.assertEqual(f'"{self.get("configuration")["version"]}"', now)
@@ -294,6 +295,29 @@ class Changing(Api):
         self.running.interrupt()
         # The stream was received anew once, and its heaps in flight ended incomplete.
         self.assertEqual(self.running.wait().report["streams"][0]["info"]["wrong"], 0)
+
+    def test_a_shard_replaces_its_own_part(self):
+        self.begin("--shard", "1/2")
+        _, text, answer = self.ask("GET", "/api/v1/configuration?format=toml")
+        self.assertIn('endpoints = ["239.10.10.11:7148"]\n', text)
+        wanted = text.replace("queue_depth = 256", "queue_depth = 99")
+        self.assertEqual(self.put(wanted, answer.getheader("ETag"))[0], 200)
+        shown = self.prompt("show", "stream").stdout
+        self.assertIn("; shard 1/2: 1 of 2 endpoints of the plan", shown)
+        now = self.get("configuration")
+        self.assertIn("queue_depth = 99", now["toml"])
+        # The text is the shard's, and nothing of it is dealt again.
+        whole = wanted.replace('["239.10.10.11:7148"]', '["239.10.10.10+1:7148"]')
+        self.assertEqual(self.put(whole, f'"{now["version"]}"')[0], 200)
+        self.wait_for_packets()
+        self.assertEqual(len([one for one in self.get("streams/s0")["by_endpoint"] if one["endpoint"] != "former"]), 2)
+        self.running.process.send_signal(signal.SIGHUP)
+        self.wait_for(lambda: "SIGHUP: shard 1/2: 1 of 2 endpoints" in self.running.text(1), "word of the file's plan")
+        self.assertNotIn("queue_depth = 99", self.get("configuration")["toml"])
+        self.running.interrupt()
+        report = self.running.wait().report
+        self.assertEqual((report["shard"]["index"], report["shard"]["count"]), (1, 2))
+        self.assertEqual(report["streams"][0]["info"]["wrong"], 0)
 
     def test_a_token_file_that_protects_nothing_is_refused(self):
         words = ("recv", "239.1.1.1:7148", "--port", "net_null0", "--metrics", 0, "--api-token-file", self.token_file)
@@ -402,6 +426,33 @@ class Hostile(Api):
         report = self.running.wait().report
         self.assertEqual(report["streams"][0]["info"]["wrong"], 0)
         self.assertEqual(sum(nic["missed"] for nic in (port["nic"] for port in report["ports"])), 0)
+
+    def test_the_end_waits_for_no_body(self):
+        self.begin()
+        self.wait_for_packets()
+        head = (f"PUT /api/v1/configuration HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\n"
+                "If-Match: *\r\nContent-Length: 1000000\r\n")
+        waiting = self.connect(f"{head}Expect: 100-continue\r\n\r\n".encode())
+        self.assertIn(b" 100 ", waiting.recv(100))
+        waiting.sendall(b"#" * 500_000)
+        # One more writes while the process ends.
+        writing = self.connect(f"{head}\r\n".encode())
+        over = threading.Event()
+
+        def write():
+            with contextlib.suppress(OSError):
+                while not over.is_set():
+                    writing.sendall(b"#")
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        self.running.process.send_signal(signal.SIGTERM)
+        report = self.running.wait().report
+        over.set()
+        writer.join()
+        self.assert_stream(report, "s0", evicted=0, timed_out=0, dropped_full=0)
+        self.assertEqual(report["streams"][0]["info"]["wrong"], 0)
+        self.assertEqual(waiting.recv(100), b"")
 
 
 if __name__ == "__main__":

@@ -353,7 +353,7 @@ rate = "10Mbps"
         running.wait()
 
     def test_places_where_no_socket_can_be(self):
-        for place, says in (("/nonexistent/x", "cannot make a control socket"),
+        for place, says in (("/nonexistent/x", "cannot listen at this path"),
                             (self.directory / ("x" * 150), "too long"),
                             (self.config(), "not a socket")):
             self.refused(*LOOPBACK, "--control", place, status=2 if says == "too long" else 1, says=(says,))

@@ -7,6 +7,7 @@ import threading
 
 import dada
 import harness
+import ring
 import wire
 
 GROUP = "239.1.1.1"
@@ -14,35 +15,6 @@ ENDPOINT = f"{GROUP}:7148"
 HEAP, HEAPS = 1024, 4
 CHUNK = HEAP * HEAPS
 PLACEMENT = f"heap {HEAP}; time: heap - 1 [{HEAPS}]"
-
-RUN = """
-version = 1
-[memory]
-heaps = "16MiB"
-[[port]]
-name = "p0"
-device = "net_ring0"
-[[receive]]
-name = "s0"
-port = "p0"
-endpoints = ["239.1.1.1:7148"]
-[receive.heaps]
-max_bytes = "64KiB"
-on_full = "block"
-{chunk}
-[receive.sink]
-kind = "dada"
-ring = "{ring}"
-[[send]]
-name = "d0"
-port = "p0"
-endpoints = ["239.1.1.1:7148"]
-heap_size = "1KiB"
-heaps = {heaps}
-verify = true
-rate = "{rate}"
-"""
-IN_CHUNKS = f'[receive.chunk]\nplacement = "{PLACEMENT}"'
 
 
 def payload_of(count):
@@ -57,9 +29,11 @@ class Dada(harness.ProgramTest):
         wire.write_pcap(path, [wire.frame(data, GROUP) for data in packets])
         return path
 
-    def config(self, buffer, heaps=-1, rate="0", chunk=IN_CHUNKS):
+    def config(self, buffer, heaps=-1, rate="0", placement=PLACEMENT):
         path = self.directory / "run.toml"
-        path.write_text(RUN.format(ring=f"{buffer.key:x}", heaps=heaps, rate=rate, chunk=chunk), encoding="utf-8")
+        path.write_text(ring.plan(ring.stream(0, {"kind": "dada", "ring": f"{buffer.key:x}"}, placement=placement),
+                                  ring.sender(0, heap_size="1KiB", heaps=heaps, verify=True, rate=rate)),
+                        encoding="utf-8")
         return path
 
     def receive(self, counts, *words, placement=PLACEMENT, **options):

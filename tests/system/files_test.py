@@ -10,37 +10,12 @@ import random
 import signal
 
 import harness
+import ring
 import wire
 from terminal import PROMPT, Terminal
 
 ENDPOINT = "239.1.1.1:7148"
 STRANGER = 12345
-
-RING = """
-version = 1
-[memory]
-heaps = "16MiB"
-[[port]]
-name = "p0"
-device = "net_ring0"
-[[receive]]
-name = "s0"
-port = "p0"
-endpoints = ["239.1.1.1:7148"]
-[receive.heaps]
-max_bytes = "64KiB"
-[receive.sink]
-kind = "file"
-directory = "{directory}"
-[[send]]
-name = "d0"
-port = "p0"
-endpoints = ["239.1.1.1:7148"]
-heap_size = "16KiB"
-first_count = {first}
-heaps = {heaps}
-rate = "500Mbps"
-"""
 
 
 class FilesTest(harness.ProgramTest):
@@ -51,6 +26,12 @@ class FilesTest(harness.ProgramTest):
         wire.write_pcap(path, [wire.frame(data, "239.1.1.1") for number in range(1, packets + 1)
                                for data in wire.heap(number, payload)])
         return path, path.read_bytes()
+
+    def ring(self, directory, first, heaps):
+        """A plan whose heaps become files there."""
+        return self.config(ring.plan(
+            ring.stream(0, {"kind": "file", "directory": directory}, on_full=None),
+            ring.sender(0, heap_size="16KiB", first_count=first, heaps=heaps, rate="500Mbps")))
 
     def config(self, text, name="run.toml"):
         path = self.directory / name
@@ -135,7 +116,7 @@ heaps = 3
         self.assertFalse(out.exists())
 
     def test_what_a_run_is_told_by_is_not_written_over(self):
-        config = self.config(RING.format(directory=self.directory / "sink", first=1, heaps=3))
+        config = self.ring(self.directory / "sink", 1, 3)
         before = config.read_bytes()
         (self.directory / "link").symlink_to(config.name)
         for words in ((), ("--check",)):
@@ -299,7 +280,7 @@ class Killed(FilesTest):
         chance = random.Random(11)
         wanted = 0
         for first in range(1, 100_000_001, 20_000_000):
-            running = self.start("run", "--config", self.config(RING.format(directory=sink, first=first, heaps=-1)),
+            running = self.start("run", "--config", self.ring(sink, first, -1),
                                  "--quiet", report=False)
             wanted += chance.randrange(1, 400)
             running.wait_for(lambda: (sink / "heaps.jsonl").exists() and len(self.lines(sink)[0]) >= wanted, "lines")
@@ -314,7 +295,7 @@ class Killed(FilesTest):
                 self.assertEqual((sink / name).stat().st_size, size)
             untold = [path.name for path in sink.glob("*.bin") if path.name not in told]
             self.assertLessEqual(len(untold), first // 20_000_000 + 1, "at most the last file of each run")
-        last = self.run_program("run", "--config", self.config(RING.format(directory=sink, first=1, heaps=30)))
+        last = self.run_program("run", "--config", self.ring(sink, 1, 30))
         self.assert_stream(last.report, "s0", complete=30)
         lines, rest = self.lines(sink)
         self.assertEqual(rest, b"")
@@ -336,7 +317,7 @@ class Killed(FilesTest):
         (sink / "heaps.jsonl").touch()
         with open(sink / "heaps.jsonl", "rb") as reader:
             fcntl.flock(reader, fcntl.LOCK_EX)
-            running = self.start("run", "--config", self.config(RING.format(directory=sink, first=1, heaps=300)))
+            running = self.start("run", "--config", self.ring(sink, 1, 300))
             # The lock is held until all heaps have their lines.
             finished = running.wait()
         self.assert_stream(finished.report, "s0", complete=300, delivered=300, dropped_full=0)

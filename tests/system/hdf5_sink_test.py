@@ -11,7 +11,7 @@ from pathlib import Path
 
 import harness
 import wire
-from zarr_sink_test import ENDPOINT, GROUPS, PLACEMENT, RING, packets, values_of
+from zarr_sink_test import ENDPOINT, GROUPS, PLACEMENT, array_plan, packets, values_of
 
 os.environ["HDF5_EXTFILE_PREFIX"] = "${ORIGIN}"
 try:
@@ -107,8 +107,7 @@ dtype = ">i2"
 
     def test_it_opens_while_it_is_written_and_after_a_kill(self):
         config = self.directory / "run.toml"
-        config.write_text(RING.format(directory=self.directory / "out", first=2, heaps=-1)
-                          .replace('kind = "zarr"', 'kind = "hdf5"'), encoding="utf-8")
+        config.write_text(array_plan("hdf5", self.directory / "out", 2, -1), encoding="utf-8")
         running = self.start("run", "--config", config, "--quiet", report=False)
         path = self.directory / "out/s0.h5"
         running.wait_for(path.exists, "a file")

@@ -11,35 +11,9 @@ import sys
 from pathlib import Path
 
 import harness
+import ring
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs/examples/notices"
-
-RUN = """
-version = 1
-[memory]
-heaps = "16MiB"
-[[port]]
-name = "p0"
-device = "net_ring0"
-[[receive]]
-name = "s0"
-port = "p0"
-endpoints = ["239.1.1.1:7148"]
-[receive.heaps]
-max_bytes = "64KiB"
-[receive.chunk]
-placement = "heap 1024; time: heap - 1 [4]"
-[receive.sink]
-{sink}
-notify = "{notify}"
-[[send]]
-name = "d0"
-port = "p0"
-endpoints = ["239.1.1.1:7148"]
-heap_size = "1KiB"
-verify = true
-rate = "{rate}"
-"""
 
 
 class Client:
@@ -71,9 +45,12 @@ class Notices(harness.ProgramTest):
         super().setUp()
         self.path = self.directory / "notices"
 
-    def running(self, sink='kind = "null"', notify=None, rate="20Mbps"):
+    def running(self, notify=None, rate="20Mbps", **sink):
         config = self.directory / "run.toml"
-        config.write_text(RUN.format(sink=sink, notify=notify or f"unix:{self.path}", rate=rate), encoding="utf-8")
+        sink = {"kind": "null", **sink, "notify": notify or f"unix:{self.path}"}
+        config.write_text(ring.plan(
+            ring.stream(0, sink, placement="heap 1024; time: heap - 1 [4]", on_full=None),
+            ring.sender(0, heap_size="1KiB", verify=True, rate=rate)), encoding="utf-8")
         running = self.start("run", "--config", config)
         running.wait_for(lambda: self.path.exists() or "notices are given out" in running.text(1), "a socket")
         return running
@@ -106,7 +83,7 @@ class Notices(harness.ProgramTest):
         self.assertFalse(self.path.exists())
 
     def test_the_examples_follow_a_raw_sink(self):
-        running = self.running(f'kind = "raw"\ndirectory = "{self.directory / "out"}"')
+        running = self.running(kind="raw", directory=self.directory / "out")
         fakes = self.directory / "fakes"
         fakes.mkdir()
         (fakes / "redis.py").write_text(

@@ -11,56 +11,12 @@ import sys
 from pathlib import Path
 
 import harness
+import ring
 import wire
 
 READER = Path(__file__).resolve().parents[2] / "docs/examples/python/read_raw.py"
 GROUP = "239.1.1.1"
 ENDPOINT = f"{GROUP}:7148"
-
-RING = """
-version = 1
-[memory]
-heaps = "16MiB"
-[[port]]
-name = "p0"
-device = "net_ring0"
-[[receive]]
-name = "s0"
-port = "p0"
-endpoints = ["239.1.1.1:7148"]
-[receive.heaps]
-max_bytes = "64KiB"
-on_full = "block"
-[receive.sink]
-kind = "raw"
-directory = "{directory}"
-rotate_size = "{rotate}"
-[[receive]]
-name = "s1"
-port = "p0"
-endpoints = ["239.1.1.2:7148"]
-[receive.heaps]
-max_bytes = "64KiB"
-on_full = "block"
-[receive.sink]
-kind = "verify"
-[[send]]
-name = "d0"
-port = "p0"
-endpoints = ["239.1.1.1:7148"]
-heap_size = "16KiB"
-first_count = {first}
-heaps = {heaps}
-verify = true
-rate = "500Mbps"
-[[send]]
-name = "d1"
-port = "p0"
-endpoints = ["239.1.1.2:7148"]
-heap_size = "16KiB"
-heaps = 200
-verify = true
-"""
 
 
 def payload_of(count, length):
@@ -71,8 +27,11 @@ def payload_of(count, length):
 class RawSink(harness.ProgramTest):
     def config(self, first=1, heaps=300, rotate="0"):
         path = self.directory / "run.toml"
-        path.write_text(RING.format(directory=self.directory / "out", first=first, heaps=heaps, rotate=rotate),
-                        encoding="utf-8")
+        sink = {"kind": "raw", "directory": self.directory / "out", "rotate_size": rotate}
+        path.write_text(ring.plan(
+            ring.stream(0, sink), ring.stream(1, {"kind": "verify"}),
+            ring.sender(0, heap_size="16KiB", first_count=first, heaps=heaps, verify=True, rate="500Mbps"),
+            ring.sender(1, heap_size="16KiB", heaps=200, verify=True)), encoding="utf-8")
         return path
 
     def index(self, name="heaps.jsonl"):

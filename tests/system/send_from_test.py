@@ -6,38 +6,11 @@ import json
 import random
 
 import harness
+import ring
 import wire
 
 GROUP = "239.1.1.1"
 ENDPOINT = f"{GROUP}:7148"
-
-AGAIN = """
-version = 1
-[memory]
-heaps = "16MiB"
-[[port]]
-name = "p0"
-device = "net_ring0"
-[[receive]]
-name = "s0"
-port = "p0"
-endpoints = ["239.1.1.1:7148"]
-[receive.heaps]
-max_bytes = "64KiB"
-on_full = "block"
-[receive.sink]
-kind = "{kind}"
-directory = "{out}"
-[[send]]
-name = "d0"
-port = "p0"
-endpoints = ["239.1.1.1:7148"]
-from = "{source}"
-max_packet_size = 1000
-{more}
-[end]
-exit_on_stop = true
-"""
 
 
 class SendFrom(harness.ProgramTest):
@@ -59,10 +32,12 @@ class SendFrom(harness.ProgramTest):
         self.run_program("recv", ENDPOINT, "--port", f"net_pcap0,rx_pcap={capture}", "--sink", f"{kind}:{out}")
         return out
 
-    def again(self, source, kind="raw", more="", **options):
+    def again(self, source, kind="raw", heaps=None, **options):
         path = self.directory / "again.toml"
         out = self.directory / "again"
-        path.write_text(AGAIN.format(kind=kind, out=out, source=source, more=more), encoding="utf-8")
+        path.write_text(ring.plan(ring.stream(0, {"kind": kind, "directory": out}),
+                                  ring.sender(0, max_packet_size=1000, heaps=heaps, **{"from": source}),
+                                  ring.table("end", exit_on_stop=True)), encoding="utf-8")
         return out, self.run_program("run", "--config", path, **options)
 
     def lines(self, directory):
@@ -80,7 +55,7 @@ class SendFrom(harness.ProgramTest):
 
     def test_a_file_sink_gets_the_same_files(self):
         stored = self.store("file")
-        out, _ = self.again(stored, kind="file", more="heaps = 10")
+        out, _ = self.again(stored, kind="file", heaps=10)
         complete = [line for line in self.lines(stored) if line["complete"]]
         self.assertEqual(self.lines(out), complete[:10])
         for line in complete[:10]:

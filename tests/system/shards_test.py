@@ -158,6 +158,42 @@ class Shards(harness.ProgramTest):
         self.assertEqual(set(self.received(running.wait().report)), {"239.1.0.6:7148", "239.1.0.7:7148"})
 
 
+    def test_a_shard_that_only_sends_waits_for_a_plan(self):
+        text = plan(heaps=-1, control=str(self.directory / "s"))
+        text = text[:text.index("[[receive]]\nname = \"ant\"")] + text[text.index("[[send]]"):]
+        self.file.write_text(text.replace("0+7:7148\"]\n\n", "0+1:7148\"]\n\n", 1), encoding="utf-8")
+        running = self.start("run", "--config", self.file, "--shard", "2/3")
+        running.wait_for(lambda: "Ctrl-C ends" in running.text(1), "word that it sends")
+        self.assertIn("shard 2/3 receives nothing: the plan has 2 endpoints for 3 shards", running.text(1))
+        self.file.write_text(text, encoding="utf-8")
+        running.process.send_signal(signal.SIGHUP)
+        running.wait_for(lambda: "SIGHUP: shard 2/3: 2 of 8 endpoints" in running.text(1), "word of the new plan")
+
+        def packets():
+            shown = subprocess.run([harness.program(), "attach", self.directory / "s", "--", "show", "stream", "vis"],
+                                   capture_output=True, text=True, timeout=60 * harness.PATIENCE, check=False).stdout
+            return int(re.search(r"(?m)^packets\.received +(\d+)$", shown)[1])
+
+        running.wait_for(lambda: packets() > 0, "packets")
+        running.interrupt()
+        self.assertEqual(set(self.received(running.wait().report)), {"239.1.0.6:7148", "239.1.0.7:7148"})
+
+    def test_shards_on_one_machine_have_sockets_of_their_own(self):
+        text = plan(heaps=-1, control="auto")
+        self.file.write_text(text, encoding="utf-8")
+        own = {"RUNTIME_DIRECTORY": str(self.directory)}
+        shards = [self.start("run", "--config", self.file, "--shard", f"{i}/2", environment=own) for i in range(2)]
+        for running in shards:
+            running.wait_for(lambda running=running: "Ctrl-C ends" in running.text(1), "word that it runs")
+        for i in range(2):
+            shown = subprocess.run([harness.program(), "attach", f"fleet-{i}", "--", "show", "stream"], env={**os.environ, **own},
+                                   capture_output=True, text=True, timeout=60 * harness.PATIENCE, check=False)
+            self.assertIn(f"; shard {i}/2: ", shown.stdout, shown)
+        for running in shards:
+            running.interrupt()
+            running.wait()
+
+
 class Plan(harness.ProgramTest):
     def setUp(self):
         super().setUp()

@@ -72,7 +72,9 @@ class Screen:
     def wait_for(self, condition, what):
         end = time.monotonic() + 30 * harness.PATIENCE
         while not condition(self.lines()):
-            self.read(0.1)
+            if not self.read(0.1) and self.process.poll() is not None and not self.read(0):
+                self._test.fail(f"it ended with status {self.process.returncode} and without {what}:\n"
+                                f"{self.drawn[-2000:].decode(errors='replace')}")
             if time.monotonic() > end:
                 self._test.fail(f"no {what}:\n" + "\n".join(self.lines()) + f"\n{self.drawn[-2000:]}")
 

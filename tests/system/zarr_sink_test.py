@@ -11,6 +11,7 @@ import subprocess
 import unittest
 
 import harness
+import ring
 import wire
 
 try:
@@ -45,53 +46,16 @@ dtype = ">i2"
 columns = "chan"
 """
 
-RING = """
-version = 1
-[memory]
-heaps = "16MiB"
-[[port]]
-name = "p0"
-device = "net_ring0"
-[[receive]]
-name = "s0"
-port = "p0"
-endpoints = ["239.1.1.1:7148"]
-[receive.heaps]
-on_full = "block"
-[receive.chunk]
-placement = "heap 16384; time: heap - 1 [8]"
-chunks = 8
-[receive.sink]
-kind = "zarr"
-directory = "{directory}"
-[[receive]]
-name = "s1"
-port = "p0"
-endpoints = ["239.1.1.2:7148"]
-[receive.heaps]
-max_bytes = "64KiB"
-on_full = "block"
-[receive.sink]
-kind = "verify"
-[[send]]
-name = "d0"
-port = "p0"
-endpoints = ["239.1.1.1:7148"]
-pattern = "none"
-heap_size = "16KiB"
-first_count = {first}
-heaps = {heaps}
-verify = true
-repeat_items = true
-rate = "500Mbps"
-[[send]]
-name = "d1"
-port = "p0"
-endpoints = ["239.1.1.2:7148"]
-heap_size = "16KiB"
-heaps = 200
-verify = true
-"""
+
+def array_plan(kind, directory, first, heaps):
+    """A ring's plan whose heaps fill an array, beside another stream."""
+    return ring.plan(
+        ring.stream(0, {"kind": kind, "directory": directory}, max_bytes=None,
+                    placement="heap 16384; time: heap - 1 [8]", chunks=8),
+        ring.stream(1, {"kind": "verify"}),
+        ring.sender(0, pattern="none", heap_size="16KiB", first_count=first, heaps=heaps, verify=True,
+                    repeat_items=True, rate="500Mbps"),
+        ring.sender(1, heap_size="16KiB", heaps=200, verify=True))
 
 
 def values_of(pol, time):
@@ -123,6 +87,11 @@ class ZarrSink(harness.ProgramTest):
     def config(self, text, **values):
         path = self.directory / "run.toml"
         path.write_text(text.format(directory=self.directory / "out", **values), encoding="utf-8")
+        return path
+
+    def ring(self, first, heaps):
+        path = self.directory / "run.toml"
+        path.write_text(array_plan("zarr", self.directory / "out", first, heaps), encoding="utf-8")
         return path
 
     def chunks_of(self, report):
@@ -204,7 +173,7 @@ class ZarrSink(harness.ProgramTest):
         chance = random.Random(7)
         wanted = 0
         for first in (2, 8_002, 16_002):
-            running = self.start("run", "--config", self.config(RING, first=first, heaps=-1), "--quiet", report=False)
+            running = self.start("run", "--config", self.ring(first, -1), "--quiet", report=False)
             wanted += chance.randrange(5, 100)
             running.wait_for(lambda: (self.directory / "out/s0/data/.zattrs").exists(), "an array")
             running.wait_for(lambda: self.whole_chunks() >= wanted, "chunks")
@@ -219,7 +188,7 @@ class ZarrSink(harness.ProgramTest):
             after = zarr.open_group(str(self.directory / "out/s0"), mode="r")
             self.assertGreaterEqual(after["data"].shape[0], length)
             self.assertGreaterEqual(after["presence"].shape[0], after["data"].shape[0], "data grows last")
-        finished = self.run_program("run", "--config", self.config(RING, first=100_002, heaps=80))
+        finished = self.run_program("run", "--config", self.ring(100_002, 80))
         self.assertEqual(self.chunks_of(finished.report)["unwritten"], 0)
         self.assertEqual(os.listdir(self.directory / "out/s0/.parts"), [], "what killed runs left is gone")
         self.assertGreater(self.whole_chunks(), wanted)
@@ -231,7 +200,7 @@ class ZarrSink(harness.ProgramTest):
         if mount.returncode != 0:
             self.skipTest(f"cannot mount a small file system: {mount.stderr.decode().strip()}")
         self.addCleanup(subprocess.run, ["umount", out], check=False)
-        finished = self.run_program("run", "--config", self.config(RING, first=2, heaps=400), status=1)
+        finished = self.run_program("run", "--config", self.ring(2, 400), status=1)
         s0 = next(stream for stream in finished.report["streams"] if stream["name"] == "s0")
         self.assertIn("No space left on device", s0["sink"]["failure"])
         whole = self.whole_chunks()

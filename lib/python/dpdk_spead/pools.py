@@ -60,7 +60,8 @@ class MemoryPool(MemoryAllocator):
     """Sizes the memory of a stream's heaps: `max_free` buffers of `upper` bytes, in one mapping.
 
     MemoryPool(lower, upper, max_free, initial, allocator=None), or with a thread pool before them and `low_water` after
-    `initial`. `initial` and `low_water` have no effect: the memory exists as a whole.
+    `initial`. Each stream has a memory of its own. `initial` buffers of it are resident when the stream gets its first
+    reader, the others as heaps first use them; on a port all are. `low_water` has no effect.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -103,6 +103,16 @@ TEST(Arena, GivesTheBlockThatWasFreedLast) {
     EXPECT_EQ(a.alloc(1000).base, first.base);
 }
 
+TEST(Arena, GivesTheFirstBlocksFromTheBeginning) {
+    // Those are resident first where not all is (Untouched).
+    for (const std::size_t bytes : {256 * kKiB, kMiB}) {
+        Arena a(8 * kMiB, kMiB);
+        const std::byte* const begin = a.alloc(bytes).base;
+        for (std::size_t i = 1; i < 6; i++)
+            EXPECT_EQ(a.alloc(bytes).base, begin + i * bytes) << i;
+    }
+}
+
 TEST(Arena, ShrinksABlockInPlaceAndGivesTheRestAway) {
     Arena a(kMiB, kMiB);
     Block b = a.alloc(kMiB);

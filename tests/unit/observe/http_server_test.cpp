@@ -19,6 +19,7 @@
 #include <fmt/core.h>
 
 #include "base/file_descriptor.hpp"
+#include "port/log_capture.hpp"
 
 namespace spead::observe {
 namespace {
@@ -143,6 +144,17 @@ TEST_F(HttpServerTest, RefusesEverythingElse) {
     EXPECT_THAT(Client(server_).say("GET /" + std::string(http_limits::kLongestHead, 'x')).answer(),
                 StartsWith("HTTP/1.1 431 "));
     expect_it_serves();
+}
+
+TEST_F(HttpServerTest, LogsWhoAsksForTooMuchButNoFloodOfThem) {
+    port::LogCapture log;
+    const std::string head =
+        fmt::format("POST /echo HTTP/1.1\r\nContent-Length: {}\r\n\r\n", http_limits::kLongestBody + 1);
+    for (int i = 0; i < 20; i++)
+        EXPECT_THAT(Client(server_).say(head).answer(), StartsWith("HTTP/1.1 413 "));
+    const std::string said = log.take_reason();
+    EXPECT_THAT(said, AllOf(HasSubstr("http: 127.0.0.1:"), HasSubstr("asked for `POST /echo` in vain: 413")));
+    EXPECT_LT(said.size(), 1000U) << said;
 }
 
 TEST_F(HttpServerTest, APageThatCannotBeMadeIsLostAlone) {

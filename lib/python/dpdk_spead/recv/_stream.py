@@ -28,11 +28,13 @@ def heap_memory(config: StreamConfig, waiting: int) -> Dict[str, int]:
     """Returns the memory for heaps, and the longest heap, by the stream's allocator. `waiting`: heaps in queues."""
     pool = config.memory_allocator
     if not isinstance(pool, MemoryPool):
-        return {"memory": DEFAULT_MEMORY, "port_memory": DEFAULT_PORT_MEMORY, "max_heap_bytes": DEFAULT_MAX_HEAP_BYTES}
+        return {"memory": DEFAULT_MEMORY, "resident": 0, "port_memory": DEFAULT_PORT_MEMORY, "max_heap_bytes": DEFAULT_MAX_HEAP_BYTES}
     # Descriptors may come with the item that the pool was made for.
     longest = _power_of_two(pool.upper + 65536)
     heaps = max(pool.max_free, pool.initial) + config.max_heaps * config.substreams + waiting + 4
-    return {"memory": max(longest * heaps, DEFAULT_MEMORY), "port_memory": max(longest * heaps, DEFAULT_PORT_MEMORY),
+    # A heap has a block of a power of two, and the first ones lie at the beginning.
+    resident = pool.initial * max(1 << max(pool.upper - 1, 0).bit_length(), 4096)
+    return {"memory": max(longest * heaps, DEFAULT_MEMORY), "resident": resident, "port_memory": max(longest * heaps, DEFAULT_PORT_MEMORY),
             "max_heap_bytes": max(longest, DEFAULT_MAX_HEAP_BYTES)}
 
 

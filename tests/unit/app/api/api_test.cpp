@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/api/api.hpp"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <future>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 #include "app/api/configuration.hpp"
 #include "app/prompt/context.hpp"
+#include "port/log_capture.hpp"
 #include "tests/unit/app/prompt/fake_process.hpp"
 
 namespace spead::app {
@@ -19,7 +24,10 @@ using observe::HttpAnswer;
 using observe::HttpRequest;
 using observe::HttpRoute;
 using observe::Json;
+using testing::AllOf;
+using testing::Each;
 using testing::HasSubstr;
+using testing::SizeIs;
 
 constexpr const char* kToken = "0123456789abcdef";
 
@@ -170,6 +178,46 @@ TEST_F(ApiTest, AChangeHasAShortBody) {
                                 configuration_text(process_.plan_).toml + '#' + spaces + spaces);
     asked.if_match = "*";
     EXPECT_EQ(ask(asked).status, 200) << "a configuration may be longer";
+}
+
+TEST_F(ApiTest, RefusalsForTooMuchAreLoggedButNoFloodOfThem) {
+    port::LogCapture log;
+    EXPECT_EQ(post("stream/stop", std::string(Api::kLongestChange + 1, ' ')).status, 413);
+    EXPECT_EQ(post("shutdown", std::string(Api::kLongestChange + 1, ' ')).status, 413);
+    EXPECT_THAT(log.take_reason(),
+                AllOf(HasSubstr("api: 127.0.0.1:4711 asked for `POST /api/v1/stream/stop` in vain: 413"),
+                      HasSubstr("asked for `POST /api/v1/shutdown` in vain: 413")));
+    std::promise<void> begun;
+    std::promise<void> may_end;
+    process_.on_stop_port = [&, first = true]() mutable {
+        if (!std::exchange(first, false))
+            return;
+        begun.set_value();
+        may_end.get_future().wait();
+    };
+    const HttpRequest stop = request("POST", "/api/v1/port/stop", R"({"port":"p0"})");
+    std::vector<int> refused;
+    std::atomic<std::size_t> answers{0};
+    const auto ask_for_stop = [&] {
+        HttpRoute route = api_.route(stop).value();
+        std::get<observe::HttpLater>(route).begin(stop, [&](const HttpAnswer& made) {
+            if (made.status != 200)
+                refused.push_back(made.status);
+            answers++;
+        });
+    };
+    ask_for_stop();
+    begun.get_future().wait();
+    constexpr std::size_t kFlood = 200;
+    for (std::size_t i = 1; i < kFlood; i++)
+        ask_for_stop();
+    EXPECT_THAT(refused, AllOf(SizeIs(kFlood - 1 - WorkQueue::kMost), Each(503)));
+    const std::string said = log.take_reason();
+    EXPECT_THAT(said, HasSubstr("asked for `POST /api/v1/port/stop` in vain: 503"));
+    EXPECT_LT(said.size(), 1000U) << said;
+    may_end.set_value();
+    while (answers < kFlood)
+        std::this_thread::yield();
 }
 
 TEST_F(ApiTest, ChangesAreThoseOfThePrompt) {

@@ -15,6 +15,7 @@
 
 #include "app/top/processes.hpp"
 #include "base/error.hpp"
+#include "base/file_descriptor.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace spead::app {
@@ -255,6 +256,22 @@ TEST(FindProcesses, ThoseThatNeverAnswerHoldUpTheSearchForItsPatienceOnly) {
         end = true;
         end.notify_all();
     }
+}
+
+TEST(FindProcesses, TheOneThatIsMeantWaitsForNoOther) {
+    const Server server(kGreeting, [](const std::string&) { return R"({"/spead/info":{"name":"x"}})"; });
+    const FileDescriptor silent(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    std::filesystem::create_directories(server.directory() + "/a.2");
+    const std::string where = server.directory() + "/a.2/dpdk_telemetry.v2";
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    where.copy(address.sun_path, sizeof address.sun_path - 1);
+    ASSERT_EQ(bind(silent.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    ASSERT_EQ(listen(silent.get(), 4), 0);
+    const std::vector<process::Place> places{{server.directory(), geteuid(), true}};
+    for (const char* const wanted : {"x", "1", "x.1"})
+        EXPECT_EQ(find_processes(places, 500ms, wanted).size(), 1U) << wanted;
+    EXPECT_TRUE(find_processes(places, 500ms).empty()) << "the first one has used the time up";
 }
 
 TEST(TelemetryClient, WhatTerminalsObeyIsReplaced) {

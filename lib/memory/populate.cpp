@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "memory/populate.hpp"
+
+#include <cerrno>
+#include <linux/mman.h>
+#include <sys/mman.h>
+
+namespace spead::memory {
+
+namespace {
+
+constexpr std::size_t kSmallestPage = 4096;
+
+}  // namespace
+
+Populated populate(void* at, std::size_t length) noexcept {
+    if (length == 0 || madvise(at, length, MADV_POPULATE_WRITE) == 0)
+        return Populated::yes;
+    return errno == EINVAL ? Populated::unknown : Populated::no;
+}
+
+void touch(void* at, std::size_t length) noexcept {
+    for (std::size_t i = 0; i < length; i += kSmallestPage)
+        static_cast<volatile std::byte*>(at)[i] = std::byte{0};
+}
+
+}  // namespace spead::memory

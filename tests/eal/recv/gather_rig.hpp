@@ -79,6 +79,16 @@ class GatherRig {
                 std::this_thread::yield();
         ASSERT_EQ(received(), packets);
     }
+    /// Polls until something is so, for a while.
+    template <typename Until>
+    void poll_while_not(const Until& until) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (!until()) {
+            ASSERT_LT(std::chrono::steady_clock::now(), end);
+            poll();
+            std::this_thread::yield();
+        }
+    }
     /// Polls until all payload is in its heaps, and these are queued.
     void settle() {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);

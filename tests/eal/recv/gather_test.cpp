@@ -358,10 +358,8 @@ TEST(Gather, NothingComesBackWhileAFailedEngineMayStillWrite) {
         rig.poll_until(sending.sent);
     };
     ASSERT_NO_FATAL_FAILURE(give(1, 301));
-    while (!rig.channel->has_failed()) {
-        rig.now += 1'000'000;
-        rig.poll();
-    }
+    rig.ticks = 1'000'000;
+    ASSERT_NO_FATAL_FAILURE(rig.poll_while_not([&] { return rig.channel->has_failed(); }));
     rig.poll();
     EXPECT_EQ(sending.pool().in_use(), 300U);
     ASSERT_NO_FATAL_FAILURE(give(301, 401));
@@ -370,8 +368,7 @@ TEST(Gather, NothingComesBackWhileAFailedEngineMayStillWrite) {
     EXPECT_EQ(rig.lane->counters.heaps_device_error, 0U);
     EXPECT_EQ(rig.lane->window.records_out(), 400U);
     rig.engine->faults().lingers = false;
-    while (rig.lane->counters.heaps_waiting != 0)
-        rig.poll();
+    ASSERT_NO_FATAL_FAILURE(rig.poll_while_not([&] { return rig.lane->counters.heaps_waiting == 0; }));
     EXPECT_EQ(rig.lane->counters.heaps_device_error, 400U);
     EXPECT_EQ(rig.lane->window.records_out(), 0U);
     EXPECT_TRUE(sending.pool().full());
@@ -389,8 +386,7 @@ TEST(Gather, AnOldBatchGoesToTheEngineWithoutFurtherPackets) {
     EXPECT_TRUE(rig.agent.is_gathering());
     rig.now += static_cast<std::uint64_t>(rte_get_tsc_hz() * Gathering::kCloseMicroseconds / 1'000'000);
     rig.poll();
-    while (rig.agent.is_gathering())
-        rig.poll();
+    ASSERT_NO_FATAL_FAILURE(rig.poll_while_not([&] { return !rig.agent.is_gathering(); }));
     rig.poll();
     EXPECT_EQ(rig.take().size(), 1U);
 }

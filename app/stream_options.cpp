@@ -35,12 +35,11 @@ void add_keys(OptionSet& options, config::Part part, std::initializer_list<std::
 
 /// Adds options for receiving; the same for recv and loopback.
 void add_receive_details(OptionSet& options, StreamWords& words) {
-    add_keys(
-        options, &words.receive,
-        {"receive.buffer_size", "receive.poll", "receive.max_poll", "receive.substreams",
-         "receive.heaps.queue_depth", "receive.heaps.timeout", "receive.heaps.history",
-         "receive.heaps.history_time", "receive.expected_rate", "receive.in_order", "receive.heaps.on_full",
-         "receive.heaps.engine"});
+    add_keys(options, &words.receive,
+             {"receive.buffer_size", "receive.poll", "receive.max_poll", "receive.substreams",
+              "receive.heaps.queue_depth", "receive.heaps.timeout", "receive.heaps.history",
+              "receive.heaps.history_time", "receive.expected_rate", "receive.in_order",
+              "receive.heaps.on_full", "receive.heaps.gather"});
     options.flag("--joint", words.joint, "Make all endpoints one stream");
     options.key("memory.heaps", &words.memory);
     options.key("end.idle_exit", &words.end);

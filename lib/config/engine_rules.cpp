@@ -14,25 +14,25 @@ std::optional<KeyFault> engine_fault(const runtime::ReceivePlan& r, bool kernel)
         return std::nullopt;
     const std::string_view name = name_in(kHeapEngines, r.engine);
     if (r.chunk)
-        return KeyFault{"heaps.engine",
+        return KeyFault{"heaps.gather",
                         fmt::format("the engine `{}` moves heaps, and stream `{}` has chunks; leave "
-                                    "out `engine` (--heap-memory) or [receive.chunk]",
+                                    "out `gather` (--heap-memory) or [receive.chunk]",
                                     name, r.name)};
     if (r.lend != 0)
         return KeyFault{"lend",
                         fmt::format("the packets of stream `{}` go to the engine `{}`, and none can be lent; "
-                                    "leave out `lend` or `engine`",
+                                    "leave out `lend` or `gather`",
                                     r.name, name)};
     if (kernel)
-        return KeyFault{"heaps.engine",
+        return KeyFault{"heaps.gather",
                         fmt::format("kernel sockets use the memory of packets again at once, and the "
-                                    "engine `{}` needs it longer; leave out `engine` (--heap-memory)",
+                                    "engine `{}` needs it longer; leave out `gather` (--heap-memory)",
                                     name)};
     if (r.max_bytes > r.engine_memory)
         return KeyFault{
-            "heaps.engine_memory",
+            "heaps.gather_memory",
             fmt::format("one heap of stream `{}` may have {}, more than the {} of its engine; raise "
-                        "`engine_memory` or lower `max_bytes` (--max-heap-bytes)",
+                        "`gather_memory` or lower `max_bytes` (--max-heap-bytes)",
                         r.name, human_size(r.max_bytes), human_size(r.engine_memory))};
     if (!memory::cpu_accessible(runtime::kind_of(r.engine)) && r.sink.kind != SinkKind::null &&
         r.sink.kind != SinkKind::verify)

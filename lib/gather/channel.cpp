@@ -12,9 +12,9 @@ void Channel::fail(const std::string& what) {
     if (has_failed())
         return;
     failure_ = what;
-    failed_.store(true, std::memory_order_release);
     State running = State::running;
     state_.compare_exchange_strong(running, State::failed, std::memory_order_release);
+    failed_.store(true, std::memory_order_release);
 }
 
 }  // namespace spead::gather

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "base/units.hpp"
@@ -202,7 +203,6 @@ Json port_json(const PortSnapshot& p) {
     port["info"]["multi_segment"] = p.rx_multi_segment;
     port["info"]["oversized_frames"] = p.rx_oversized_frames;
     port["info"]["steering"] = p.steering;
-    port["info"]["gather_full"] = p.rx_gather_full;
     port["info"]["hosts_full"] = p.rx_hosts_full;
     port["info"]["host_frames"] = p.tx_host_frames;
     port["rules"] = Json::array();
@@ -477,11 +477,8 @@ std::string report_table(const Snapshot& snapshot) {
     text += captures_table(snapshot);
     text += replays_table(snapshot);
     text += ports_table(snapshot, rates);
-    const std::vector<std::string> advice = report_advice(snapshot);
-    if (!advice.empty())
-        text += "\n";
-    for (const std::string& sentence : advice)
-        text += sentence + "\n";
+    if (const std::vector<std::string> advice = report_advice(snapshot); !advice.empty())
+        text += fmt::format("\n{}\n", fmt::join(advice, "\n"));
     return text;
 }
 

@@ -88,6 +88,7 @@ void add_send_details(Json& send, const stats::SendSnapshot& s, double ticks_per
 
 void add_port_details(Json& port, const stats::PortSnapshot& p) {
     Json& info = port["info"];
+    info["gather_full"] = p.rx_gather_full;
     info["bursts"] = p.rx_bursts;
     info["full_bursts"] = p.rx_full_bursts;
     info["burst_sizes"] = burst_sizes_json(p.rx_burst_sizes);

@@ -111,6 +111,9 @@ void BasicRxAgent<Decoder>::give_up_gathering() noexcept {
         gathering->give_up();
 }
 
+template bool BasicRxAgent<SpeadDecoder>::lend(SpeadLane&, const Source&, const heap::Record&, rte_mbuf*,
+                                               const Copy&) noexcept;
+template void BasicRxAgent<SpeadDecoder>::keep(Gathering&, const Source&, rte_mbuf*) noexcept;
 template bool BasicRxAgent<SpeadDecoder>::divert(SpeadLane&, const Source&, const heap::Record&, rte_mbuf*,
                                                  const Copy&) noexcept;
 template void BasicRxAgent<SpeadDecoder>::gather_chain(SpeadLane&, const Source&, rte_mbuf*, std::byte*,

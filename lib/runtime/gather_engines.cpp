@@ -27,8 +27,8 @@ std::shared_ptr<gather::Engine> GatherEngines::engine(HeapEngine kind) {
     return one;
 }
 
-std::shared_ptr<recv::Gathering> GatherEngines::gathering(HeapEngine kind, unsigned cpu) {
-    std::shared_ptr<recv::Gathering>& one = gatherings_[{kind, cpu}];
+std::shared_ptr<recv::Gathering> GatherEngines::gathering(HeapEngine kind, unsigned lcore) {
+    std::shared_ptr<recv::Gathering>& one = gatherings_[{kind, lcore}];
     if (!one)
         one = std::make_shared<recv::Gathering>(engine(kind)->connect(kGatherBatches));
     return one;

@@ -24,8 +24,8 @@ class GatherEngines {
 
     /// Returns the engine; makes it if necessary. Throws Error when the machine has no such engine.
     std::shared_ptr<gather::Engine> engine(HeapEngine kind);
-    /// Returns the gathering of an lcore, by its CPU. Its lanes share it.
-    std::shared_ptr<recv::Gathering> gathering(HeapEngine kind, unsigned cpu);
+    /// Returns the gathering of an lcore, by its number. Its lanes share it.
+    std::shared_ptr<recv::Gathering> gathering(HeapEngine kind, unsigned lcore);
     bool any() const noexcept { return !engines_.empty(); }
 
     /// Stops all engines, within a few seconds. Lcores have ended. Returns a sentence for each that stands

@@ -248,7 +248,7 @@ std::unique_ptr<StreamLane> StreamSet::make_lane(const Stream& stream, const Rec
         lane->rx = std::make_shared<recv::SpeadLane>(least, heap::PoolPlacer(worker.arena, 0));
     } else if (r.engine != HeapEngine::none) {
         auto own = std::make_shared<LaneWithEngine>(config, r, *makers_.engines->engine(r.engine));
-        own->lane.gather_with(makers_.engines->gathering(r.engine, worker.layout->cpu));
+        own->lane.gather_with(makers_.engines->gathering(r.engine, worker.layout->lcore));
         lane->arena = &own->arena;
         lane->owns_arena = true;
         lane->rx = std::shared_ptr<recv::SpeadLane>(own, &own->lane);

@@ -55,6 +55,14 @@ class Loopback(harness.ProgramTest):
                 send = finished.report["sends"][0]
                 self.assertGreater(send[key], send["packets"] / 2, str(finished))
 
+    def test_heaps_in_the_memory_of_an_engine(self):
+        for engine, size in (("fake", "64KiB"), ("fake", "1000"), ("cpu", "64KiB")):
+            with self.subTest(engine=engine, size=size):
+                finished = self.check_all_arrive(1000, "--heap-size", size, "--heap-memory", engine)
+                stream = finished.report["streams"][0]
+                self.assertEqual(stream["info"]["verified"], 1000, str(finished))
+                self.assertEqual(stream["heaps"]["device_error"], 0)
+
     def test_a_paced_sender_loses_nothing(self):
         self.check_all_arrive(10, "--heap-size", "64KiB", "--rate", "1Gbps")
 

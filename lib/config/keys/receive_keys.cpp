@@ -303,14 +303,15 @@ constexpr std::array kHeapKeys{
         .help = "Selects the heap that a full hand-over queue drops, if any",
     },
     Key{
-        .name = "engine",
+        .name = "gather",
         .field = choice<&ReceivePlan::engine>,
         .change = Change::anew,
+        .terse = true,
         .option = "--heap-memory",
         .help = "Leaves payload to an engine that moves it into its own memory",
     },
     Key{
-        .name = "engine_memory",
+        .name = "gather_memory",
         .field = size<&ReceivePlan::engine_memory>,
         .range = kMemoryHeaps,
         .change = Change::anew,

@@ -48,8 +48,7 @@ class GatherRig {
         agent.housekeep(now += 1000);
         EXPECT_EQ(lane->window.records_out(), 0U);
         EXPECT_EQ(arena.in_use(), 0U) << "heap memory did not come back";
-        if (!was_given_up)
-            EXPECT_FALSE(agent.is_gathering());
+        EXPECT_TRUE(was_given_up || !agent.is_gathering());
         check();
         port_->stop();
         port_->close();
@@ -79,6 +78,16 @@ class GatherRig {
             if (!poll())
                 std::this_thread::yield();
         ASSERT_EQ(received(), packets);
+    }
+    /// Polls until something is so, for a while.
+    template <typename Until>
+    void poll_while_not(const Until& until) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (!until()) {
+            ASSERT_LT(std::chrono::steady_clock::now(), end);
+            poll();
+            std::this_thread::yield();
+        }
     }
     /// Polls until all payload is in its heaps, and these are queued.
     void settle() {

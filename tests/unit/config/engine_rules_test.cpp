@@ -39,13 +39,13 @@ TEST(EngineRules, AskNothingOfStreamsThatCopy) {
 TEST(EngineRules, WantHeapsWhosePacketsStayAndOfWhichOneFits) {
     ReceivePlan r = stream(HeapEngine::cpu);
     EXPECT_FALSE(engine_fault(r, false));
-    expect_fault(r, "heaps.engine", "kernel sockets", true);
+    expect_fault(r, "heaps.gather", "kernel sockets", true);
     r.max_bytes = r.engine_memory + 1;
-    expect_fault(r, "heaps.engine_memory", "raise `engine_memory`");
+    expect_fault(r, "heaps.gather_memory", "raise `gather_memory`");
     r.lend = 10;
     expect_fault(r, "lend", "go to the engine `cpu`");
     r.chunk.emplace();
-    expect_fault(r, "heaps.engine", "has chunks");
+    expect_fault(r, "heaps.gather", "has chunks");
 }
 
 TEST(EngineRules, WantSinksThatNeedNotReadADevicesMemory) {

@@ -53,7 +53,7 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
         R"("unmatched":305,"igmp":306,"arp":307},)"
         R"("tx":{"packets":312,"bytes":313,"dropped":314},"nic":{"missed":315,"no_mbuf":316,"errors":317},)"
         R"("info":{"to_streams":300,"vlan_tagged":318,"multi_segment":319,"oversized_frames":320,"steering":"rte_flow",)"
-        R"("gather_full":348,"hosts_full":321,"host_frames":322,"bursts":330,"full_bursts":331,)"
+        R"("hosts_full":321,"host_frames":322,"gather_full":348,"bursts":330,"full_bursts":331,)"
         R"("burst_sizes":{"1":332,"2":333,"4":334,"8":335,"16":336,"32":337,"64":338},"rx_descriptors":339,)"
         R"("buffers":{"size":340,"fewest_free":341},"rx_active_s":null,"tx_active_s":null},)"
         R"("rules":[{"endpoint":"239.1.2.0:7148","queues":[0,1],"rule":"flow create","hits":323},)"

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "gpu/registered.hpp"
 #include "memory/mapping.hpp"
 #include "tests/unit/gpu/fake_driver.hpp"
 
@@ -128,6 +129,7 @@ TEST_F(CudaEngines, BringEveryPieceOfSeveralChannels) {
         }
         EXPECT_TRUE(engine.stop(20s));
         EXPECT_TRUE(engine.stop(0ms)) << "again";
+        EXPECT_NO_THROW(Registered(fake_context(), memory.base(), 4096)) << "it is left to others";
         for (const auto& lcore : lcores) {
             EXPECT_EQ(lcore->channel->state(), Channel::State::ended);
             EXPECT_EQ(lcore->channel->failure(), "");

@@ -101,8 +101,8 @@ void ChangeAssignment::check_room(const ReceivePlan& r, const std::vector<unsign
         throw_error(where,
                     "its windows and queues{} need {}, and {} are available; lower `queue_depth`, `max_live` "
                     "or `substreams`{}",
-                    r.own_memory() == 0 ? "" : ", and its heaps,", human_size(bookkeeping), human_size(available),
-                    r.own_memory() == 0 ? "" : ", or give it less memory");
+                    r.own_memory() == 0 ? "" : ", and its heaps,", human_size(bookkeeping),
+                    human_size(available), r.own_memory() == 0 ? "" : ", or give it less memory");
 }
 
 /// Checks that streams that are added or changed leave enough memory for lossless streams.

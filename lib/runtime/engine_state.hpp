@@ -41,10 +41,10 @@ struct Engine::State {
                         hooks.drivers};
     PortOutages outages{
         {parts.plan, parts.layout, parts.ports, parts.lcores, parts.queues, parts.senders, snapshots}};
-    Reconfiguration reconfiguration{{parts.plan, parts.layout, opening, outages, parts.ports, parts.lcores,
-                                     parts.queues, parts.senders, parts.streams, parts.captures, idling,
-                                     snapshots, parts.engines, parts.notes.problems},
-                                    {hooks.lcore_patience, hooks.longest_finish}};
+    Reconfiguration reconfiguration{
+        {parts.plan, parts.layout, opening, outages, parts.ports, parts.lcores, parts.queues, parts.senders,
+         parts.streams, parts.captures, idling, snapshots, parts.engines, parts.notes.problems},
+        {hooks.lcore_patience, hooks.longest_finish}};
     Shutdown shutdown{
         {parts.plan, parts.clock, parts.ports, parts.lcores, parts.queues, parts.senders, parts.consumers,
          parts.streams, parts.captures, counts, snapshots, parts.notes, parts.engines},

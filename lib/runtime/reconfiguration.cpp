@@ -90,10 +90,10 @@ void Reconfiguration::close_unused_ports() {
 
 /// Throws Error for changes that are not possible now.
 void Reconfiguration::check(const Plan& wanted, const Change& change) const {
-    const bool known = of_.engines.know_memory() ||
-                       std::ranges::any_of(wanted.receives, [](const ReceivePlan& r) {
-                           return r.enabled && r.engine == HeapEngine::cuda;
-                       });
+    const bool known =
+        of_.engines.know_memory() || std::ranges::any_of(wanted.receives, [](const ReceivePlan& r) {
+            return r.enabled && r.engine == HeapEngine::cuda;
+        });
     if (known && wanted.sends != of_.plan.sends)
         throw_error("engine cuda",
                     "senders cannot change while it runs: the GPU knows the memory that they send; start the "

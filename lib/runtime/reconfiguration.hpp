@@ -59,8 +59,8 @@ class Reconfiguration {
 
     /// Changes the run to the wanted plan. Throws Error: then the former state is restored, unless failed().
     void carry_out(const Plan& wanted);
-    /// Closes ports that nothing uses any more, if ports may come and no engine knows their memory. Throws LcoreLost. Call it after a change,
-    /// and at every round: some have to wait.
+    /// Closes ports that nothing uses any more, if ports may come and no engine knows their memory. Throws
+    /// LcoreLost. Call it after a change, and at every round: some have to wait.
     void close_unused_ports();
     /// Returns whether a change could be neither carried out nor undone: the run has to end.
     bool failed() const noexcept { return failed_; }

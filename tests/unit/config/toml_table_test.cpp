@@ -152,7 +152,8 @@ TEST(Choice, IsCheckedAndTheChoicesListed) {
     expect_error(kReceive + "poll = \"sleepy\"\n", {"a.toml:9:8", "`sleepy`", "busy, adaptive or interrupt"});
     expect_error(kReceive + "heaps.on_full = \"drop-newest\"\n",
                  {"`drop-newest`", "did you mean `drop_newest`"});
-    expect_error(kReceive + "sink.kind = \"disk\"\n", {"`disk`", "null, verify, file, raw, zarr, hdf5 or dada"});
+    expect_error(kReceive + "sink.kind = \"disk\"\n",
+                 {"`disk`", "null, verify, file, raw, zarr, hdf5 or dada"});
     expect_error(kReceive + "sink = {kind = \"null\", on_error = \"go on\"}\n", {"`go on`", "stop or end"});
     expect_error(kSend + "zero_copy = \"yes\"\n", {"`yes`", "auto, always or never"});
 }

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <gmock/gmock.h>
 #include <string>
 #include <string_view>
-#include <gmock/gmock.h>
 #include <thread>
 
 #include <gtest/gtest.h>

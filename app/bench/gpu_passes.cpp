@@ -2,6 +2,7 @@
 #include "app/bench/gpu_passes.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstring>
 #include <random>
@@ -57,7 +58,7 @@ GpuPasses::GpuPasses(const gpu::ContextPointer& context, std::uint64_t set, std:
       set_(set),
       packets_(context, set),
       fetched_(context, set),
-      pieces_(context, set / slot_bytes(1) * sizeof(gpu::Piece) + 1),
+      pieces_(context, set / slot_bytes(1) * sizeof(gather::Piece) + 1),
       words_(context, streams * 64),
       heaps_(context, set),
       device_packets_(context, set),
@@ -179,9 +180,10 @@ std::size_t GpuPasses::list(const Packets& packets) {
     for (std::size_t i = 0; i < count; i += kShuffled)
         std::shuffle(places.begin() + static_cast<std::ptrdiff_t>(i),
                      places.begin() + static_cast<std::ptrdiff_t>(std::min(count, i + kShuffled)), random);
-    auto* const pieces = reinterpret_cast<gpu::Piece*>(pieces_.mapping.base());
+    auto* const pieces = reinterpret_cast<gather::Piece*>(pieces_.mapping.base());
     for (std::size_t i = 0; i < count; i++)
-        pieces[i] = {from + i * slot + kBefore, heaps_.address() + places[i] * packets.payload,
+        pieces[i] = {std::bit_cast<const std::byte*>(from + i * slot + kBefore),
+                     std::bit_cast<std::byte*>(heaps_.address() + places[i] * packets.payload),
                      packets.payload, 0};
     listed_ = packets;
     listed_count_ = count;
@@ -193,7 +195,7 @@ const gpu::Gatherer& GpuPasses::gatherer(gpu::Gatherer::Way way) const {
 }
 
 void GpuPasses::launch(Lane& lane, const gpu::Gatherer& gatherer, std::size_t first, std::size_t count) {
-    const auto* const pieces = reinterpret_cast<const gpu::Piece*>(pieces_.mapping.base());
+    const auto* const pieces = reinterpret_cast<const gather::Piece*>(pieces_.mapping.base());
     const Clock::time_point last = Clock::now() + kPatience;
     while (lane.begun - lane.done->load(std::memory_order_acquire) >= kInFlight)
         if (!lane.stream.idle() && Clock::now() >= last)
@@ -221,11 +223,12 @@ std::uint64_t GpuPasses::wrong_in_gather(const Packets& packets) {
     finish();
     lanes_[0]->stream.download(fetched_.mapping.base(), heaps_.address(), set_);
     finish();
-    const auto* const pieces = reinterpret_cast<const gpu::Piece*>(pieces_.mapping.base());
+    const auto* const pieces = reinterpret_cast<const gather::Piece*>(pieces_.mapping.base());
     std::uint64_t wrong = 0;
     for (std::size_t i = 0; i < count; i++)
         wrong +=
-            wrong_bytes(fetched_.mapping.base() + (pieces[i].to - heaps_.address()),
+            wrong_bytes(fetched_.mapping.base() +
+                            (std::bit_cast<gpu::cuda::DevicePointer>(pieces[i].to) - heaps_.address()),
                         packets_.mapping.base() + i * slot_bytes(packets.payload) + kBefore, packets.payload);
     // Behind them nothing was written.
     for (std::size_t i = count * packets.payload; i < set_; i++)

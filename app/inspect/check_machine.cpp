@@ -64,7 +64,13 @@ Findings check_chunks(const port::Machine& machine, const runtime::Layout& layou
         return runtime::huge_shortage(have, need);
     };
     Findings findings;
-    if (gpus && !machine.files.exists("/proc/driver/nvidia/version"))
+    const bool driver = machine.files.exists("/proc/driver/nvidia/version");
+    if (!driver && std::ranges::any_of(plan.receives, [](const runtime::ReceivePlan& r) {
+            return r.enabled && r.engine == runtime::HeapEngine::cuda;
+        }))
+        findings.push_back({Verdict::fail, "gather",
+                            "heaps of `gather = \"cuda\"`, and NVIDIA's driver is not loaded", "nvidia-smi"});
+    if (gpus && !driver)
         findings.push_back({Verdict::fail, "chunks",
                             "chunks of `memory = \"cuda_pinned\"`, and NVIDIA's driver is not loaded",
                             "nvidia-smi"});

@@ -46,9 +46,9 @@ inline constexpr std::array kEvictions{Word{chunk::Eviction::lossy, "lossy"},
 inline constexpr std::array kChunkMemory{
     Word{runtime::ChunkMemory::host, "host"}, Word{runtime::ChunkMemory::huge, "huge"},
     Word{runtime::ChunkMemory::pinned, "pinned"}, Word{runtime::ChunkMemory::cuda_pinned, "cuda_pinned"}};
-inline constexpr std::array kHeapEngines{Word{runtime::HeapEngine::none, "none"},
-                                         Word{runtime::HeapEngine::cpu, "cpu"},
-                                         Word{runtime::HeapEngine::fake, "fake"}};
+inline constexpr std::array kHeapEngines{
+    Word{runtime::HeapEngine::none, "none"}, Word{runtime::HeapEngine::cpu, "cpu"},
+    Word{runtime::HeapEngine::fake, "fake"}, Word{runtime::HeapEngine::cuda, "cuda"}};
 inline constexpr std::array kOffloads{Word{runtime::Offload::software, "software"},
                                       Word{runtime::Offload::automatic, "auto"},
                                       Word{runtime::Offload::hardware, "hardware"}};

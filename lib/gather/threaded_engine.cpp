@@ -6,30 +6,14 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <pthread.h>
-#include <sched.h>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/short_wait.hpp"
-#include "base/start_thread.hpp"
+#include "gather/engine_thread.hpp"
 
 namespace spead::gather {
-
-namespace {
-
-void run_on(const std::vector<unsigned>& cpus) {
-    if (cpus.empty())
-        return;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (const unsigned cpu : cpus)
-        CPU_SET(cpu, &set);
-    sched_setaffinity(0, sizeof set, &set);
-}
-
-}  // namespace
 
 struct ThreadedEngine::State {
     explicit State(std::shared_ptr<Mover> m) : mover(std::move(m)) {}
@@ -112,11 +96,7 @@ void ThreadedEngine::State::run() {
 
 ThreadedEngine::ThreadedEngine(std::shared_ptr<Mover> mover, const std::vector<unsigned>& cpus)
     : state_(std::make_shared<State>(std::move(mover))),
-      thread_(start_thread("gather engine", [state = state_, cpus] {
-          pthread_setname_np(pthread_self(), "gather");
-          run_on(cpus);
-          state->run();
-      })) {}
+      thread_(start_engine_thread(cpus, [state = state_] { state->run(); })) {}
 
 ThreadedEngine::~ThreadedEngine() {
     // A thread that stands still keeps what it may touch.

@@ -2,8 +2,11 @@
 #include "gpu/gatherer.hpp"
 
 #include <array>
+#include <bit>
+#include <cstddef>
 
 #include "base/error.hpp"
+#include "gpu/kernels/gather.hpp"
 
 namespace spead::gpu {
 
@@ -11,6 +14,11 @@ namespace {
 
 constexpr unsigned kThreads = 256;  ///< of a block
 constexpr unsigned kWarps = kThreads / kernels::kLanes;
+
+static_assert(sizeof(gather::Piece) == sizeof(kernels::Piece) &&
+              offsetof(gather::Piece, from) == offsetof(kernels::Piece, from) &&
+              offsetof(gather::Piece, to) == offsetof(kernels::Piece, to) &&
+              offsetof(gather::Piece, length) == offsetof(kernels::Piece, length));
 
 }  // namespace
 
@@ -28,13 +36,15 @@ Gatherer::Gatherer(const ContextPointer& context, Way way) : context_(context) {
     read_ = module_->function("spead_read");
 }
 
-void Gatherer::gather(const Stream& stream, std::span<const Piece> pieces, cuda::DevicePointer at) const {
+void Gatherer::gather(const Stream& stream, std::span<const gather::Piece> pieces,
+                      cuda::DevicePointer at) const {
     if (pieces.empty())
         return;
     if (!module_) {
-        for (const Piece& p : pieces)
+        for (const gather::Piece& p : pieces)
             if (p.length != 0)
-                stream.copy(p.to, p.from, p.length);
+                stream.copy(std::bit_cast<cuda::DevicePointer>(p.to),
+                            std::bit_cast<cuda::DevicePointer>(p.from), p.length);
         return;
     }
     auto count = static_cast<unsigned>(pieces.size());

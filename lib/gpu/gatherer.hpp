@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "gpu/kernels/gather.hpp"
+#include "gather/batch.hpp"
 #include "gpu/objects.hpp"
 
 namespace spead::gpu {
@@ -23,9 +23,9 @@ class Gatherer {
     /// Compiles the kernel; `automatic` takes the copy engine where the build has no kernels. Throws Error.
     explicit Gatherer(const ContextPointer& context, Way way = Way::automatic);
 
-    /// Begins to copy. `pieces` lie in registered memory, at `at` for the GPU, and stay unchanged until the
-    /// stream has done them. Throws Error.
-    void gather(const Stream& stream, std::span<const Piece> pieces, cuda::DevicePointer at) const;
+    /// Begins to copy. `pieces` have addresses of the GPU. They lie in registered memory, at `at` for the
+    /// GPU, and stay unchanged until the stream has done them. Throws Error.
+    void gather(const Stream& stream, std::span<const gather::Piece> pieces, cuda::DevicePointer at) const;
     Way way() const noexcept { return module_ ? Way::kernel : Way::copy_engine; }
 
     /// Begins to read `words` words of 16 bytes by as many threads as the GPU runs at once: what a kernel can

@@ -28,6 +28,21 @@ void note(rte_mempool*, void* stretches, rte_mempool_memhdr* memory, unsigned) {
 
 }  // namespace
 
+std::vector<std::span<std::byte>> pages_of(std::span<rte_mempool* const> pools) {
+    std::vector<Stretch> stretches;
+    for (rte_mempool* const pool : pools)
+        rte_mempool_mem_iter(pool, note, &stretches);
+    std::ranges::sort(stretches, {}, &Stretch::begin);
+    std::vector<std::span<std::byte>> pages;
+    for (std::size_t i = 0; i < stretches.size();) {
+        Stretch whole = stretches[i++];
+        for (; i < stretches.size() && stretches[i].begin <= whole.end; i++)
+            whole.end = std::max(whole.end, stretches[i].end);
+        pages.emplace_back(std::bit_cast<std::byte*>(whole.begin), whole.end - whole.begin);
+    }
+    return pages;
+}
+
 RegisteredPools::RegisteredPools(const ContextPointer& context, std::span<rte_mempool* const> pools) {
     if (!context->facts().same_host_pointer)
         throw_error("GPU",
@@ -35,17 +50,8 @@ RegisteredPools::RegisteredPools(const ContextPointer& context, std::span<rte_me
                     "another GPU "
                     "(CUDA_VISIBLE_DEVICES), or chunks",
                     context->facts().name);
-    std::vector<Stretch> stretches;
-    for (rte_mempool* const pool : pools)
-        rte_mempool_mem_iter(pool, note, &stretches);
-    std::ranges::sort(stretches, {}, &Stretch::begin);
-    for (std::size_t i = 0; i < stretches.size();) {
-        Stretch whole = stretches[i++];
-        for (; i < stretches.size() && stretches[i].begin <= whole.end; i++)
-            whole.end = std::max(whole.end, stretches[i].end);
-        registered_.push_back(std::make_unique<Registered>(context, std::bit_cast<void*>(whole.begin),
-                                                           whole.end - whole.begin));
-    }
+    for (const std::span<std::byte> pages : pages_of(pools))
+        registered_.push_back(std::make_unique<Registered>(context, pages.data(), pages.size()));
 }
 
 }  // namespace spead::gpu

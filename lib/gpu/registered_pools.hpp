@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <vector>
@@ -10,6 +11,9 @@
 #include "gpu/registered.hpp"
 
 namespace spead::gpu {
+
+/// Returns the pages of all `pools`, in the order of addresses. Pages of neighbours come as one stretch.
+std::vector<std::span<std::byte>> pages_of(std::span<rte_mempool* const> pools);
 
 /// Registers the memory of packet pools with the driver while it lives, so that kernels read packets where a
 /// port received them. Needs no other pool than the usual one, and no other port. Control code only.

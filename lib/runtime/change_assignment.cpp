@@ -86,7 +86,7 @@ void ChangeAssignment::check_room(const ReceivePlan& r, const std::vector<unsign
         if (w.loop->receiver().lanes().size() + 1 >= recv::RxAgent::kMaxLanes)
             throw_error(where, "the lcore on CPU {} has {} streams, which is the limit; name another CPU",
                         cpu, w.lanes.size());
-        bookkeeping += bookkeeping_bytes(r) + own_heap_bytes(r);
+        bookkeeping += bookkeeping_bytes(r) + own_host_bytes(r);
     }
     const std::size_t available = memory::available_memory();
     if (const ChunkBytes chunks = chunk_bytes(r);

@@ -43,7 +43,7 @@ struct Engine::State {
         {parts.plan, parts.layout, parts.ports, parts.lcores, parts.queues, parts.senders, snapshots}};
     Reconfiguration reconfiguration{
         {parts.plan, parts.layout, opening, outages, parts.ports, parts.lcores, parts.queues, parts.senders,
-         parts.streams, parts.captures, idling, snapshots, parts.notes.problems},
+         parts.streams, parts.captures, idling, snapshots, parts.engines, parts.notes.problems},
         {hooks.lcore_patience, hooks.longest_finish}};
     Shutdown shutdown{
         {parts.plan, parts.clock, parts.ports, parts.lcores, parts.queues, parts.senders, parts.consumers,

@@ -5,9 +5,13 @@
 #include <chrono>
 
 #include <fmt/format.h>
+#include <rte_mempool.h>
 
+#include "base/error.hpp"
 #include "gather/cpu_engine.hpp"
 #include "gather/fake_engine.hpp"
+#include "gpu/cuda_engine.hpp"
+#include "gpu/registered_pools.hpp"
 #include "runtime/layout.hpp"
 
 namespace spead::runtime {
@@ -16,12 +20,24 @@ namespace {
 
 constexpr std::chrono::milliseconds kPatience{2000};
 
+std::shared_ptr<gather::Engine> make_cuda(const std::vector<unsigned>& cpus) {
+    try {
+        return std::make_shared<gpu::CudaEngine>(gpu::Context::open(gpu::Driver::load()), cpus);
+    } catch (const Error& e) {
+        throw_error("engine cuda",
+                    "{}; or set `gather` of [receive.heaps] (--heap-memory) to none or to another engine",
+                    e.what());
+    }
+}
+
 }  // namespace
 
 std::shared_ptr<gather::Engine> GatherEngines::engine(HeapEngine kind) {
     std::shared_ptr<gather::Engine>& one = engines_[kind];
     if (!one && kind == HeapEngine::fake)
         one = std::make_shared<gather::FakeEngine>(cpus_);
+    else if (!one && kind == HeapEngine::cuda)
+        one = make_cuda(cpus_);
     else if (!one)
         one = std::make_shared<gather::CpuEngine>(cpus_);
     return one;
@@ -32,6 +48,23 @@ std::shared_ptr<recv::Gathering> GatherEngines::gathering(HeapEngine kind, unsig
     if (!one)
         one = std::make_shared<recv::Gathering>(engine(kind)->connect(kGatherBatches));
     return one;
+}
+
+void GatherEngines::register_packets(const std::vector<memory::Region>& regions) {
+    if (!know_memory())
+        return;
+    std::vector<rte_mempool*> pools;
+    rte_mempool_walk(
+        [](rte_mempool* pool, void* all) { static_cast<std::vector<rte_mempool*>*>(all)->push_back(pool); },
+        &pools);
+    gather::Engine& engine = *engines_.at(HeapEngine::cuda);
+    for (const std::span<std::byte> pages : gpu::pages_of(pools))
+        engine.register_packets(pages);
+    // Senders over a ring have their payload there, and no packet pool has it. Pinned memory may be known to
+    // the driver already.
+    for (const memory::Region& region : regions)
+        if (region.kind == memory::MemoryKind::host)
+            engine.register_packets({region.base, region.length});
 }
 
 std::vector<std::string> GatherEngines::stop() {

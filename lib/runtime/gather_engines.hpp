@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gather/engine.hpp"
+#include "memory/region.hpp"
 #include "recv/gathering.hpp"
 #include "runtime/plan.hpp"
 
@@ -27,6 +28,11 @@ class GatherEngines {
     /// Returns the gathering of an lcore, by its number. Its lanes share it.
     std::shared_ptr<recv::Gathering> gathering(HeapEngine kind, unsigned lcore);
     bool any() const noexcept { return !engines_.empty(); }
+    /// Returns whether an engine knows the memory of packets: then ports and senders stay as they are.
+    bool know_memory() const noexcept { return engines_.contains(HeapEngine::cuda); }
+    /// Makes the memory of all pools, and `regions`, known to engines that need it. After a new engine, pool
+    /// or region, before the first packet of it. Throws Error.
+    void register_packets(const std::vector<memory::Region>& regions);
 
     /// Stops all engines, within a few seconds. Lcores have ended. Returns a sentence for each that stands
     /// still; what it may still read or write stays allocated.

@@ -345,7 +345,7 @@ void size_heaps(const Plan& plan, Layout& layout) {
     for (const WorkerLayout& w : layout.workers)
         for (const std::size_t i : w.receives) {
             layout.bookkeeping_bytes += bookkeeping_bytes(plan.receives[i]);
-            layout.heap_bytes += own_heap_bytes(plan.receives[i]);
+            layout.heap_bytes += own_host_bytes(plan.receives[i]);
         }
 }
 

@@ -104,6 +104,8 @@ std::size_t bookkeeping_bytes(const ReceivePlan& plan);
 
 /// Returns the stream's own heap memory on each of its lcores; 0: it shares the lcore's.
 std::size_t own_heap_bytes(const ReceivePlan& plan);
+/// Returns it without memory of a GPU.
+std::size_t own_host_bytes(const ReceivePlan& plan);
 
 /// Holds the memory of a stream's chunks, all lcores together.
 struct ChunkBytes {

@@ -102,4 +102,8 @@ std::size_t own_heap_bytes(const ReceivePlan& plan) {
     return own == 0 || plan.chunk ? 0 : memory::Arena::capacity_for(own, plan.max_bytes);
 }
 
+std::size_t own_host_bytes(const ReceivePlan& plan) {
+    return plan.engine == HeapEngine::cuda ? 0 : own_heap_bytes(plan);
+}
+
 }  // namespace spead::runtime

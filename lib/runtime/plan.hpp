@@ -186,11 +186,12 @@ struct ChunkPlan {
 };
 
 /// Says what moves payload into heaps: the lcores that receive (`none`), or an engine (gather/engine.hpp).
-enum class HeapEngine : std::uint8_t { none, cpu, fake };
+enum class HeapEngine : std::uint8_t { none, cpu, fake, cuda };
 
 /// Returns the kind of the memory that heaps lie in.
 constexpr memory::MemoryKind kind_of(HeapEngine engine) noexcept {
-    return engine == HeapEngine::fake ? memory::MemoryKind::device : memory::MemoryKind::host;
+    return engine == HeapEngine::fake || engine == HeapEngine::cuda ? memory::MemoryKind::device
+                                                                    : memory::MemoryKind::host;
 }
 
 struct ReceivePlan {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/reconfiguration.hpp"
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -52,6 +53,7 @@ void Reconfiguration::carry_out(const Plan& asked) {
     SenderSet::Fresh senders = of_.senders.make_new(wanted, change, kNoInterrupt);
     (void)of_.snapshots.take_detailed();
     StreamSet::Fresh streams = of_.streams.make_fresh(wanted.receives, change);
+    of_.engines.register_packets(of_.senders.regions());
 
     // With the new ports: they stay.
     const Target before{of_.plan, of_.layout};
@@ -82,12 +84,20 @@ void Reconfiguration::carry_out(const Plan& asked) {
 }
 
 void Reconfiguration::close_unused_ports() {
-    if (of_.opening.possible() && !of_.streams.any_leaving())
+    if (of_.opening.possible() && !of_.engines.know_memory() && !of_.streams.any_leaving())
         of_.outages.close_unused();
 }
 
 /// Throws Error for changes that are not possible now.
 void Reconfiguration::check(const Plan& wanted, const Change& change) const {
+    const bool known =
+        of_.engines.know_memory() || std::ranges::any_of(wanted.receives, [](const ReceivePlan& r) {
+            return r.enabled && r.engine == HeapEngine::cuda;
+        });
+    if (known && wanted.sends != of_.plan.sends)
+        throw_error("engine cuda",
+                    "senders cannot change while it runs: the GPU knows the memory that they send; start the "
+                    "program anew with these senders");
     for (std::size_t i = 0; i < wanted.receives.size(); i++) {
         const Change::Receive& c = change.receives[i];
         if (c.before && c.kind == Change::Kind::lanes && of_.streams.current()[*c.before]->capture)

@@ -9,6 +9,7 @@
 #include "runtime/change.hpp"
 #include "runtime/change_assignment.hpp"
 #include "runtime/change_steps.hpp"
+#include "runtime/gather_engines.hpp"
 #include "runtime/idling.hpp"
 #include "runtime/port_opening.hpp"
 #include "runtime/port_outages.hpp"
@@ -42,6 +43,7 @@ class Reconfiguration {
         CaptureSet& captures;
         Idling& idling;
         Snapshots& snapshots;
+        GatherEngines& engines;
         std::vector<std::string>& problems;
     };
     /// Limits the waits for lcores and removed senders, as the engine's hooks do.
@@ -57,8 +59,8 @@ class Reconfiguration {
 
     /// Changes the run to the wanted plan. Throws Error: then the former state is restored, unless failed().
     void carry_out(const Plan& wanted);
-    /// Closes ports that nothing uses any more, if ports may come. Throws LcoreLost. Call it after a change,
-    /// and at every round: some have to wait.
+    /// Closes ports that nothing uses any more, if ports may come and no engine knows their memory. Throws
+    /// LcoreLost. Call it after a change, and at every round: some have to wait.
     void close_unused_ports();
     /// Returns whether a change could be neither carried out nor undone: the run has to end.
     bool failed() const noexcept { return failed_; }

@@ -106,6 +106,14 @@ void SenderSet::map_payload(SendStream& s) {
     s.registration = std::move(registration);
 }
 
+std::vector<memory::Region> SenderSet::regions() const {
+    std::vector<memory::Region> found = shared_;
+    for (const SendStream* const s : all())
+        for (const memory::Region& region : s->heap_source->regions())
+            found.push_back(region);
+    return found;
+}
+
 void SenderSet::add_region(const memory::Region& region) {
     regions_.add(region);
     std::vector<PayloadRegistration*> done;

@@ -52,12 +52,12 @@ const char* name_of(Result result) {
 /// Runs the gather kernel, warp by warp. False: an address that the GPU does not reach.
 bool gather(DevicePointer pieces, unsigned count) {
     Gpu& gpu = Gpu::get();
-    const auto* const list =
-        reinterpret_cast<const spead::gpu::Piece*>(gpu.reach(pieces, count * sizeof(spead::gpu::Piece)));
+    const auto* const list = reinterpret_cast<const spead::gpu::kernels::Piece*>(
+        gpu.reach(pieces, count * sizeof(spead::gpu::kernels::Piece)));
     if (list == nullptr)
         return false;
     for (unsigned i = 0; i < count; i++) {
-        spead::gpu::Piece piece = list[i];
+        spead::gpu::kernels::Piece piece = list[i];
         const std::byte* const from = gpu.reach(piece.from, piece.length);
         const std::byte* const to = gpu.reach(piece.to, piece.length);
         if (from == nullptr || to == nullptr)
@@ -91,6 +91,11 @@ void put(char* text, int length, const char* value) {
 /// Returns what a process still owns of the driver's. For tests alone.
 extern "C" __attribute__((visibility("default"))) int fake_cuda_live() {
     return Gpu::get().live();
+}
+
+/// Returns how many pieces of work the GPU has not done. For tests alone.
+extern "C" __attribute__((visibility("default"))) int fake_cuda_pending() {
+    return Gpu::get().pending();
 }
 
 FAKE_CALL(cuInit, unsigned flags) {

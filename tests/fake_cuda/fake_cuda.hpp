@@ -58,6 +58,8 @@ class Gpu {
 
     /// Counts what is owned by the caller: memory, registrations, streams, events, modules, contexts.
     int live();
+    /// Counts the pieces of work that are not done.
+    int pending();
     void own(int count);
 
   private:

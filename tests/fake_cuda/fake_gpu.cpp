@@ -167,6 +167,11 @@ int Gpu::live() {
     return owned_ + static_cast<int>(allocated_.size() + registered_.size());
 }
 
+int Gpu::pending() {
+    const std::lock_guard lock(mutex_);
+    return static_cast<int>(pending_);
+}
+
 void Gpu::own(int count) {
     const std::lock_guard lock(mutex_);
     owned_ += count;

@@ -93,6 +93,37 @@ memory = "cuda_pinned"
         self.refused("run", "--config", config, status=1, environment={"LD_LIBRARY_PATH": str(self.directory)},
                      says=("receive s0", "cuda_pinned", "libcuda.so.1", "to pinned"))
 
+    def test_the_gpu_gathers_every_heap_of_a_run(self):
+        environment = {"LD_LIBRARY_PATH": str(Path(FAKE).parent), "FAKE_CUDA_LATE_US": "20"}
+        for words, lossy in (((), False), (("--impair", "loss=0.1%,reorder=20,seed=3"), True)):
+            with self.subTest(words=words):
+                report = self.run_program("loopback", "--heap-memory", "cuda", "--heaps", 400, "--heap-size", "64KiB",
+                                          "--max-packet-size", 1100, "--max-heaps", 32, *words, environment=environment,
+                                          status=None if lossy else 0).report
+                stream = report["streams"][0]
+                self.assertEqual(stream["info"]["wrong"], 0, stream)
+                self.assertEqual(stream["heaps"]["device_error"], 0, stream["heaps"])
+                if lossy:
+                    self.assertGreater(stream["info"]["verified"], 100, stream)
+                    self.assertLess(stream["info"]["verified"], 400, stream)
+                else:
+                    self.assertEqual(stream["info"]["verified"], 400, stream)
+
+    def test_a_gpu_that_fails_loses_heaps_and_is_named(self):
+        finished = self.run_program("loopback", "--heap-memory", "cuda", "--heaps", 400, status=1,
+                                    environment={"LD_LIBRARY_PATH": str(Path(FAKE).parent),
+                                                 "FAKE_CUDA_FAIL": "cuStreamWriteValue32_v2:5"})
+        self.assertIn("engine cuda: GPU: cuStreamWriteValue32_v2(", finished.err)
+        stream = finished.report["streams"][0]
+        self.assertGreater(stream["heaps"]["device_error"], 0, stream["heaps"])
+        self.assertEqual(stream["info"]["wrong"], 0, stream)
+
+    def test_gathering_by_a_gpu_is_refused_without_a_driver(self):
+        (self.directory / "libcuda.so.1").touch()
+        self.refused("loopback", "--heap-memory", "cuda", "--heaps", 4, status=1, report=False,
+                     environment={"LD_LIBRARY_PATH": str(self.directory)},
+                     says=("engine cuda", "libcuda.so.1", "install NVIDIA's driver", "--heap-memory"))
+
     @unittest.skipUnless(shutil.which("strip") and shutil.which("objdump"), "there are no binutils")
     def test_a_bundle_has_its_own_libraries(self):
         root = Path(__file__).resolve().parents[2]

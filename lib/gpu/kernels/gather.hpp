@@ -5,16 +5,16 @@
 /// compiler for the host, where it is held against memcpy. So it includes nothing, and the kernels' compiler
 /// needs no SDK.
 namespace spead::gpu {
+namespace kernels {
 
-/// Describes bytes to copy, by addresses of the GPU. Any alignment.
+/// Describes bytes to copy, by addresses of the GPU. Any alignment. Laid out as gather::Piece, which the
+/// kernels' compiler does not see.
 struct Piece {
     unsigned long long from = 0;
     unsigned long long to = 0;
     unsigned length = 0;  ///< bytes; 0 is allowed
     unsigned unused = 0;
 };
-
-namespace kernels {
 
 #ifdef __CUDA__
 #define SPEAD_ON_GPU __attribute__((device))

@@ -15,7 +15,7 @@ __attribute__((device)) unsigned thread_number() {
 }  // namespace
 
 /// Copies `count` pieces, each by a warp.
-SPEAD_KERNEL spead_gather(const Piece* pieces, unsigned count) {
+SPEAD_KERNEL spead_gather(const kernels::Piece* pieces, unsigned count) {
     const unsigned number = thread_number() / kernels::kLanes;
     if (number < count)
         kernels::copy_piece(pieces[number], thread_number() % kernels::kLanes);

@@ -40,7 +40,7 @@ TEST_F(Pools, AreReachedByKernelsWhileTheyAreRegistered) {
     const Registered registered(context, host.base(), host.length());
     const Gatherer gatherer(context);
     const Stream stream(context);
-    auto* const pieces = reinterpret_cast<Piece*>(host.base());
+    auto* const pieces = reinterpret_cast<gather::Piece*>(host.base());
     const int before = fake_objects();
     {
         const RegisteredPools reached(context, pools);
@@ -51,8 +51,8 @@ TEST_F(Pools, AreReachedByKernelsWhileTheyAreRegistered) {
             packets[i] = rte_pktmbuf_alloc(pools[i]);
             ASSERT_NE(packets[i], nullptr);
             std::memset(rte_pktmbuf_append(packets[i], 1042), static_cast<int>(i + 1), 1042);
-            pieces[i] = {std::bit_cast<std::uintptr_t>(rte_pktmbuf_mtod_offset(packets[i], char*, 42)),
-                         heap.address() + 1000 * i, 1000, 0};
+            pieces[i] = {rte_pktmbuf_mtod_offset(packets[i], const std::byte*, 42),
+                         std::bit_cast<std::byte*>(heap.address() + 1000 * i), 1000, 0};
         }
         gatherer.gather(stream, {pieces, pools.size()}, registered.address_of(pieces));
         stream.download(host.base() + 4096, heap.address(), 1000 * pools.size());

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 
 #include "tests/eal/runtime/live_rig.hpp"
+#include "tests/unit/gpu/fake_driver.hpp"
 
 /// Tests whole runs of streams whose payload engines move.
 namespace spead::runtime::test {
 namespace {
 
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 void expect_all_verified(const Ended& e, std::uint64_t heaps) {
@@ -36,6 +39,35 @@ TEST(GatherEngines, LoseNothingOfASourceThatWaits) {
     plan.receives[0].engine_memory = 2 * kMiB;
     plan.receives[0].queue_depth = 1;
     expect_all_verified(run(plan), 300);
+}
+
+TEST(GatherEngines, OfAGpuTakeNewStreamsAndKeepTheirSenders) {
+    ASSERT_NE(dlopen(gpu::fake_library().c_str(), RTLD_NOW), nullptr) << "the program finds it by its name";
+    Plan plan = live_plan(1);
+    plan.receives[0].engine = HeapEngine::cuda;
+    plan.receives[0].engine_memory = 16 * kMiB;
+    const ReceivePlan second = [&] {
+        ReceivePlan r = plan.receives[0];
+        r.name = "s1";
+        set_endpoints(r, {"239.1.0.9:7148"});
+        return r;
+    }();
+    Script script;
+    const auto delivers = [](const stats::Snapshot& s) { return s.streams[0].heaps_verified > 3; };
+    script.wait(delivers);
+    script.add([](Engine& engine, const stats::Snapshot&) {
+        Plan other = engine.plan();
+        other.sends.clear();
+        EXPECT_THAT(error_of([&] { engine.reconfigure(other); }), HasSubstr("senders cannot change"));
+    });
+    script.change([&](Plan& p) { p.receives.push_back(second); });
+    script.change([](Plan& p) { p.receives.erase(p.receives.begin()); });
+    script.change([](Plan& p) { set_endpoints(p.receives[0], {"239.1.0.0:7148"}); });
+    script.wait(delivers);
+    const Ended e = script.run(plan);
+    EXPECT_THAT(e.problems, IsEmpty());
+    EXPECT_EQ(e.last.streams[0].heaps_wrong, 0U);
+    EXPECT_EQ(e.last.streams[0].heaps_device_error, 0U);
 }
 
 }  // namespace

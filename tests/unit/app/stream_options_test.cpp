@@ -66,6 +66,7 @@ TEST(Recv, EachOptionArrivesAtItsPlaceAndNowhereElse) {
                 [](Plan&, Receive& r) { r.on_full = runtime::OnFullSetting::drop_oldest; });
     expect_recv("--on-full block", [](Plan&, Receive& r) { r.on_full = runtime::OnFullSetting::block; });
     expect_recv("--heap-memory fake", [](Plan&, Receive& r) { r.engine = runtime::HeapEngine::fake; });
+    expect_recv("--heap-memory cuda", [](Plan&, Receive& r) { r.engine = runtime::HeapEngine::cuda; });
     expect_recv("--sink verify", [](Plan&, Receive& r) { r.sink.kind = runtime::SinkKind::verify; });
     expect_recv("--sink null", [](Plan&, Receive&) {});
     expect_recv("--on-sink-error end --sink file:a", [](Plan&, Receive& r) {

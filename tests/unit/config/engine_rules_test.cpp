@@ -2,6 +2,8 @@
 #include "config/engine_rules.hpp"
 
 #include <gmock/gmock.h>
+#include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -54,11 +56,14 @@ TEST(EngineRules, WantSinksThatNeedNotReadADevicesMemory) {
         ReceivePlan r = stream(HeapEngine::cpu);
         r.sink.kind = kind;
         EXPECT_FALSE(engine_fault(r, false));
-        r.engine = HeapEngine::fake;
-        if (kind == SinkKind::null || kind == SinkKind::verify)
-            EXPECT_FALSE(engine_fault(r, false));
-        else
-            expect_fault(r, "sink.kind", "memory of the engine `fake`");
+        for (const auto& [engine, name] :
+             {std::pair{HeapEngine::fake, "`fake`"}, std::pair{HeapEngine::cuda, "`cuda`"}}) {
+            r.engine = engine;
+            if (kind == SinkKind::null || kind == SinkKind::verify)
+                EXPECT_FALSE(engine_fault(r, false));
+            else
+                expect_fault(r, "sink.kind", std::string("memory of the engine ") + name);
+        }
     }
 }
 

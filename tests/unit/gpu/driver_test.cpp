@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/driver.hpp"
 
+#include <bit>
 #include <gmock/gmock.h>
 #include <set>
 #include <string>
@@ -77,7 +78,9 @@ void use_everything(const std::string& library) {
     (void)event.reached();
     if (kernels_ptx() != nullptr) {
         const Gatherer gatherer(context, Gatherer::Way::kernel);
-        auto* const piece = new (host.base()) Piece{device.address(), device.address() + 8192, 100, 0};
+        auto* const piece =
+            new (host.base()) gather::Piece{std::bit_cast<const std::byte*>(device.address()),
+                                            std::bit_cast<std::byte*>(device.address() + 8192), 100, 0};
         gatherer.gather(stream, {piece, 1}, registered.address_of(piece));
         stream.finish();
     }

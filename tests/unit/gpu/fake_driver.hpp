@@ -34,13 +34,23 @@ class FakeWish {
     const char* name_;
 };
 
-/// Counts what this process owns of the fake driver's.
-inline int fake_objects() {
+/// Calls a function of the fake driver that counts something; -1: there is none.
+inline int fake_count(const char* function) {
     void* const library = dlopen(fake_library().c_str(), RTLD_NOW);
     if (library == nullptr)
         return -1;
-    const auto count = reinterpret_cast<int (*)()>(dlsym(library, "fake_cuda_live"));
+    const auto count = reinterpret_cast<int (*)()>(dlsym(library, function));
     return count == nullptr ? -1 : count();
+}
+
+/// Counts what this process owns of the fake driver's.
+inline int fake_objects() {
+    return fake_count("fake_cuda_live");
+}
+
+/// Counts the pieces of work that the fake GPU has not done.
+inline int fake_pending() {
+    return fake_count("fake_cuda_pending");
 }
 
 }  // namespace spead::gpu

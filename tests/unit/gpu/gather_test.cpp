@@ -26,8 +26,8 @@ class Copies : public ::testing::Test {
         got_.fill(0xee);
         expected_.fill(0xee);
         std::memcpy(expected_.data() + to, source_.data() + from, length);
-        const Piece piece{std::bit_cast<std::uintptr_t>(source_.data() + from),
-                          std::bit_cast<std::uintptr_t>(got_.data() + to), length, 0};
+        const kernels::Piece piece{std::bit_cast<std::uintptr_t>(source_.data() + from),
+                                   std::bit_cast<std::uintptr_t>(got_.data() + to), length, 0};
         kernels::copy_piece(piece, 0);
         EXPECT_EQ(std::memcmp(got_.data(), expected_.data(), got_.size()), 0);
     }
@@ -60,8 +60,8 @@ TEST(GatherKernel, ReadsNoWordWithoutAByteOfThePiece) {
         std::vector<unsigned char> memory((length + 15) / 16 * 16 + 16);
         auto* const end = memory.data() + memory.size() - std::bit_cast<std::uintptr_t>(memory.data()) % 16;
         std::vector<unsigned char> got(length);
-        const Piece piece{std::bit_cast<std::uintptr_t>(end - length),
-                          std::bit_cast<std::uintptr_t>(got.data()), length, 0};
+        const kernels::Piece piece{std::bit_cast<std::uintptr_t>(end - length),
+                                   std::bit_cast<std::uintptr_t>(got.data()), length, 0};
         kernels::copy_piece(piece, 0);
         EXPECT_EQ(std::memcmp(got.data(), end - length, length), 0);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/gatherer.hpp"
 
+#include <bit>
 #include <cstring>
 #include <gmock/gmock.h>
 #include <random>
@@ -30,12 +31,13 @@ void expect_gathered(Gatherer::Way way) {
     for (std::size_t i = 0; i < 2 * kHeap; i++)
         host.base()[i] = static_cast<std::byte>(random());
     std::vector<std::byte> expected(kHeap, std::byte{0xee});
-    auto* const pieces = reinterpret_cast<Piece*>(host.base() + 2 * kHeap);
+    auto* const pieces = reinterpret_cast<gather::Piece*>(host.base() + 2 * kHeap);
     std::size_t count = 0;
     for (std::size_t at = 5; at + 3000 < kHeap; count++) {
         const auto length = static_cast<unsigned>(random() % 2000);
         const std::size_t from = random() % (2 * kHeap - 2000);
-        pieces[count] = {registered.address_of(host.base() + from), heap.address() + at, length, 0};
+        pieces[count] = {std::bit_cast<const std::byte*>(registered.address_of(host.base() + from)),
+                         std::bit_cast<std::byte*>(heap.address() + at), length, 0};
         std::memcpy(expected.data() + at, host.base() + from, length);
         at += length + random() % 3;
     }

@@ -69,6 +69,11 @@ TEST(CheckMachine, MemoryOfChunks) {
     const Findings no_gpu = check_chunks(machine.view(), layout, plan);
     ASSERT_EQ(no_gpu.size(), 1U);
     expect(no_gpu[0], Verdict::fail, "NVIDIA's driver is not loaded", "nvidia-smi");
+    plan.receives[0].engine = runtime::HeapEngine::cuda;
+    const Findings no_engine = check_chunks(machine.view(), layout, plan);
+    ASSERT_EQ(no_engine.size(), 2U);
+    expect(no_engine[0], Verdict::fail, "`gather = \"cuda\"`, and NVIDIA's driver is not loaded",
+           "nvidia-smi");
     plan.receives[0].enabled = false;
     machine.huge_pages(0, 2048, 0, 0);
     EXPECT_TRUE(check_chunks(machine.view(), layout, plan).empty());

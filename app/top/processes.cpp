@@ -99,11 +99,15 @@ std::vector<RunningProcess> find_processes(std::span<const process::Place> place
         add_sockets(sockets, place, wanted);
     // Others that are stopped or busy must not use up the time of the one that is meant.
     std::stable_partition(sockets.begin(), sockets.end(), [](const Found& f) { return f.is_wanted; });
+    auto wanted_left =
+        std::count_if(sockets.begin(), sockets.end(), [](const Found& f) { return f.is_wanted; });
     for (const Found& f : sockets) {
         const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
         if (left.count() <= 0)
             break;
-        for (RunningProcess& p : ask(f.socket, f.is_wanted ? left : std::min(left, kSearchPatience), f.place))
+        // One of several with the name may be stopped, too.
+        const milliseconds share = f.is_wanted ? left / wanted_left-- : kSearchPatience;
+        for (RunningProcess& p : ask(f.socket, std::min(left, std::max(share, kSearchPatience)), f.place))
             found.push_back(std::move(p));
     }
     std::sort(found.begin(), found.end(), [](const RunningProcess& a, const RunningProcess& b) {

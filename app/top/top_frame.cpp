@@ -199,7 +199,8 @@ Page loss_page(const Pair& pair) {
                {"TIMED_OUT"},
                {"FLUSHED"},
                {"DROPPED"},
-               {"UNWRITTEN"}},
+               {"UNWRITTEN"},
+               {"DEVICE"}},
               {}};
     for (const PacketOutcome o : kLosses) {
         std::string name(name_of(o));
@@ -224,7 +225,8 @@ Page loss_page(const Pair& pair) {
              missing_bytes == 0
                  ? "0"
                  : observe::missing_text(human_size(missing_bytes), missing_bytes, count(s, "bytes"))}};
-        for (const std::string_view end : {"evicted", "timed_out", "flushed", "dropped_full", "unwritten"})
+        for (const std::string_view end :
+             {"evicted", "timed_out", "flushed", "dropped_full", "unwritten", "device_error"})
             row.cells.push_back(human_count(count(heaps, end)));
         for (const PacketOutcome o : kLosses)
             row.cells.push_back(human_count(count(outcomes, name_of(o))));

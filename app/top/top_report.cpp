@@ -45,7 +45,8 @@ std::uint64_t lost_heaps(const Json& stream) {
     if (const Json& chunks = member(stream, "chunks"); !chunks.is_null())
         return count(chunks, "heaps_missing") + count(chunks, "heaps_skipped");
     const Json& heaps = member(stream, "heaps");
-    std::uint64_t lost = count(heaps, "dropped_full") + count(heaps, "unwritten");
+    std::uint64_t lost =
+        count(heaps, "dropped_full") + count(heaps, "unwritten") + count(heaps, "device_error");
     for (const HeapEnd end : {HeapEnd::evicted, HeapEnd::timed_out, HeapEnd::flushed})
         lost += count(heaps, name_of(end));
     return lost;

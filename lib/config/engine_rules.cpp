@@ -38,7 +38,7 @@ std::optional<KeyFault> engine_fault(const runtime::ReceivePlan& r, bool kernel)
         r.sink.kind != SinkKind::verify)
         return KeyFault{"sink.kind",
                         fmt::format("the sink `{}` reads payload, and the CPU cannot read the memory of "
-                                    "the engine `{}`; set the sink to null or verify, or `engine` "
+                                    "the engine `{}`; set the sink to null or verify, or `gather` "
                                     "(--heap-memory) to cpu",
                                     name_in(kSinkKinds, r.sink.kind), name)};
     return std::nullopt;

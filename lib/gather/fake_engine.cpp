@@ -15,7 +15,7 @@ namespace spead::gather {
 
 namespace {
 
-constexpr std::chrono::microseconds kStep{50};
+constexpr std::chrono::microseconds kLook{50};
 
 }  // namespace
 
@@ -23,7 +23,7 @@ class FakeEngine::FakeMover final : public Mover {
   public:
     void move(const Batch& batch) override {
         while (faults.stalls.load(std::memory_order_acquire))
-            std::this_thread::sleep_for(kStep);
+            std::this_thread::sleep_for(kLook);
         if (const std::uint32_t most = faults.delay_us.load(std::memory_order_relaxed); most != 0)
             std::this_thread::sleep_for(std::chrono::microseconds(random_() % (most + 1)));
         if (moved.load(std::memory_order_relaxed) >= faults.fails_after.load(std::memory_order_acquire))

@@ -23,13 +23,13 @@ constexpr std::size_t kStep = std::size_t{2} << 20;
 FakeMemory::FakeMemory(std::size_t bytes) {
     const std::size_t length = (bytes + kStep - 1) / kStep * kStep;
     const auto refuse = [&](const char* what) {
-        throw_error("memory of the engine fake", "cannot {} {} MiB: {}; lower `memory` of the stream", what,
-                    length >> 20, std::strerror(errno));
+        throw_error("memory of the engine fake", "cannot {} {} MiB: {}; lower `gather_memory` of the stream",
+                    what, length >> 20, std::strerror(errno));
     };
     if (const std::size_t available = memory::available_memory(); available != 0 && length > available)
         throw_error("memory of the engine fake",
-                    "{} MiB do not fit: {} MiB are available; lower `memory` of the stream", length >> 20,
-                    available >> 20);
+                    "{} MiB do not fit: {} MiB are available; lower `gather_memory` of the stream",
+                    length >> 20, available >> 20);
     const FileDescriptor file(memfd_create("spead-fake-device", MFD_CLOEXEC));
     if (file.get() < 0)
         refuse("make");

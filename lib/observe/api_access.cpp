@@ -112,7 +112,10 @@ bool is_own_host(std::string_view host, const std::vector<std::string>& names) {
 }
 
 bool is_own_origin(const HttpRequest& request) {
-    return request.origin.empty() || lower(request.origin) == "http://" + lower(request.host);
+    // A proxy before this process may have the TLS.
+    const std::string origin = lower(request.origin);
+    return origin.empty() || origin == "http://" + lower(request.host) ||
+           origin == "https://" + lower(request.host);
 }
 
 std::optional<HttpAnswer> why_not_read(const HttpRequest& request, const std::vector<std::string>& names) {

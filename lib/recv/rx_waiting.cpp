@@ -98,6 +98,9 @@ bool BasicRxAgent<Decoder>::resume_first(Source& source, bool at_last, std::uint
     WaitingPackets& w = source.waiting;
     rte_mbuf* const mbuf = w.mbufs[0];
     Lane<Decoder>& lane = *lanes_[w.lane];
+    // Meanwhile, other sources have used the room that it found in the open batch.
+    if (mbuf->nb_segs != 1 && lane.gathering && !lane.gathering->fits(mbuf->nb_segs)) [[unlikely]]
+        return false;
     // Packets that came meanwhile may have overwritten the gathered header, and the decoder's item words.
     const WaitingHeader& header = w.header;
     if (header.gathered != 0)

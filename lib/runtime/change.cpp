@@ -161,7 +161,8 @@ Change compare(const Plan& now, Plan& wanted, NewPorts new_ports) {
                         "its `capture` begins with the stream; start and stop captures of a running stream "
                         "at the prompt");
         one.kind = kind_of(*before, r);
-        one.new_sink = before->sink != r.sink || before->chunk != r.chunk || before->enabled != r.enabled;
+        one.new_sink = before->sink != r.sink || before->chunk != r.chunk || before->enabled != r.enabled ||
+                       before->engine != r.engine;
     }
     for (std::size_t i = 0; i < now.receives.size(); i++)
         if (find(wanted.receives, now.receives[i].name) == wanted.receives.end())

@@ -245,7 +245,7 @@ struct ReceivePlan {
 
     /// Returns the bytes for heap payloads that are its own on each lcore; 0: it shares [memory] heaps.
     std::uint64_t own_memory() const noexcept {
-        return memory != 0 || engine == HeapEngine::none ? memory : engine_memory;
+        return engine == HeapEngine::none ? memory : engine_memory;
     }
 };
 

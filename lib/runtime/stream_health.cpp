@@ -43,7 +43,8 @@ StreamHealth::Counts StreamHealth::counts_of(const stats::StreamSnapshot& s) {
     for (const std::uint64_t n : s.heaps_ended)
         c.heaps += n;
     c.lost = s.heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)] +
-             s.heaps_ended[static_cast<std::size_t>(HeapEnd::timed_out)] + s.heaps_dropped_full;
+             s.heaps_ended[static_cast<std::size_t>(HeapEnd::timed_out)] + s.heaps_dropped_full +
+             s.heaps_device_error;
     return c;
 }
 

@@ -90,8 +90,10 @@ TEST_F(ApiAccessTest, ChangesNeedTheTokenAndNoForeignPage) {
     EXPECT_EQ(status(nullptr), 403) << "without a token file nobody changes anything";
     request_.origin = "http://localhost:9100";
     EXPECT_EQ(status(&token), 200);
+    request_.origin = "https://localhost:9100";
+    EXPECT_EQ(status(&token), 200) << "a proxy has the TLS";
     for (const char* const foreign :
-         {"null", "http://evil.example", "http://localhost:9101", "https://localhost:9100"}) {
+         {"null", "http://evil.example", "http://localhost:9101", "https://localhost:9101"}) {
         request_.origin = foreign;
         EXPECT_EQ(status(&token), 403) << foreign;
     }

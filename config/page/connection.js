@@ -7,7 +7,8 @@ const PATIENCE = 5000; // ms, of one question, and of a silent stream
 const SHORTEST = 500; // ms between tries
 const LONGEST = 8000;
 const POLL = 2000; // ms between reports without a stream
-const POLLS = 15; // before a stream is tried again
+const HIDDEN_POLL = 5000; // ms, while nobody sees the page
+const POLLS = 150; // before a stream is tried again
 
 const sleep = (time) => new Promise((wake) => setTimeout(wake, time));
 
@@ -44,6 +45,9 @@ export class Connection {
 
     // Returns whether anything came.
     async follow() {
+        // Browsers allow few connections to a process: a hidden page holds none.
+        if (document.hidden)
+            return this.poll();
         const came = await this.stream();
         if (came > 0)
             return true;
@@ -56,14 +60,20 @@ export class Connection {
             const source = new EventSource(`${ROOT}/stream?interval=1s&since=${this.lastEvent()}`);
             let came = 0;
             let watch = null;
+            let closed = false;
             const end = () => {
+                closed = true;
                 clearTimeout(watch);
+                document.removeEventListener("visibilitychange", hide);
                 source.close();
                 done(came);
             };
+            const hide = () => document.hidden && end();
             // A stream without a report is of a main thread that is busy, or of a process that is gone.
             const wait = () => {
                 clearTimeout(watch);
+                if (closed)
+                    return;
                 watch = setTimeout(() => this.look().then((alive) => (alive ? wait() : end())), PATIENCE);
             };
             const take = (function_) => (message) => {
@@ -71,6 +81,7 @@ export class Connection {
                 wait();
                 function_(JSON.parse(message.data));
             };
+            document.addEventListener("visibilitychange", hide);
             source.onopen = wait;
             source.onerror = end;
             source.addEventListener("report", take((report) => {
@@ -101,7 +112,8 @@ export class Connection {
 
     async poll() {
         let came = false;
-        for (let i = 0; i < POLLS; i++) {
+        const hidden = document.hidden;
+        for (let i = 0; i < POLLS && !(hidden && !document.hidden); i++) {
             const report = await ask("/report");
             const events = await ask(`/events?since=${this.lastEvent()}`);
             if (report.status === 503)
@@ -109,12 +121,13 @@ export class Connection {
             else if (!report.ok || !events.ok)
                 return came;
             else {
-                this.hooks.state("polling", "as many pages as possible follow this process already; this one asks every two seconds");
+                this.hooks.state("polling", document.hidden ? "this page is hidden" :
+                    "as many pages as possible follow this process already; this one asks every two seconds");
                 events.body.events.forEach((event) => this.hooks.event(event));
                 this.hooks.report(report.body);
                 came = true;
             }
-            await sleep(POLL);
+            await sleep(document.hidden ? HIDDEN_POLL : POLL);
         }
         return came;
     }

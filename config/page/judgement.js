@@ -23,9 +23,11 @@ function itemOf(finding, time) {
             until: finding.until_s};
 }
 
-function stateItem(part, kind, state, stage, text) {
+// The last event is only told if it is that of the state.
+function stateItem(part, kind, state, stage) {
+    const event = part.health?.last_event?.event === state ? part.health.last_event : null;
     return {kind: "bad", key: `${kind}\n${part.name}`, cause: state, stage, where: part.name, count: null, unit: "",
-            what: text, fix: "", first: part.health?.last_event?.at_s ?? null, last: null, until: null};
+            what: event?.text || `is ${state}`, fix: "", first: event?.at_s ?? null, last: null, until: null};
 }
 
 // Returns the state of a stream, sender or port that is worth a word; "": it is as it should be.
@@ -43,11 +45,11 @@ export function itemsOf(report, time) {
     for (const [kind, stage] of [["streams", "network"], ["sends", "transmit"], ["ports", "port"]])
         for (const part of report[kind]) {
             const state = stateOf(part);
-            if (state === "" || ["stopped", "done", "closed"].includes(state) || explained.has(part.name))
+            if (state === "" || ["stopped", "done", "closed", "waiting"].includes(state) || explained.has(part.name))
                 continue;
             if (state === "stalled" && held)
                 continue;
-            items.push(stateItem(part, kind, state, stage, part.health?.last_event?.text || `is ${state}`));
+            items.push(stateItem(part, kind, state, stage));
         }
     // By the beginning, which stays: entries that change places cannot be read.
     return items.sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind) || (a.first ?? 0) - (b.first ?? 0));

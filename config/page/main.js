@@ -24,12 +24,13 @@ const steer = new Steer();
 const link = {name: "asking", words: "", since: Date.now()};
 let asked = false;
 
-// Draws once for each picture of the screen, and not at all while nobody looks.
+// Draws once for each picture of the screen. A hidden page has none, but its title is seen.
 function redraw() {
     if (asked)
         return;
     asked = true;
-    requestAnimationFrame(() => {
+    const soon = document.hidden ? setTimeout : requestAnimationFrame;
+    soon(() => {
         asked = false;
         const items = model.report === null ? [] : itemsOf(model.report, model.time);
         health.update(model, items, link);
@@ -60,6 +61,8 @@ const connection = new Connection({
         }
         if (before === null || SAME_RUN.some((key) => before[key] !== facts[key])) {
             model.begin(facts);
+            if (before !== null)
+                steer.forget(); // the token was for another process
             steer.update({about: facts, report: {streams: [], sends: [], lcores: []}});
         }
         model.about = facts;
@@ -87,6 +90,10 @@ const connection = new Connection({
     },
 }, () => model.lastEvent);
 
+document.addEventListener("visibilitychange", () => {
+    asked = false; // the picture that was asked for may never come
+    redraw();
+});
 for (const id of ["picture-of", "times-of", "filter"])
     byId(id).addEventListener("input", redraw);
 matchMedia("(max-width: 60rem)").addEventListener("change", redraw);

@@ -50,7 +50,7 @@ const CHANGES = {
         fields: [{name: "file", label: "File", value: (name) => `/var/tmp/${safe(name)}-${stamp()}.pcap`}],
         request: (name, {file}) => ({path: "capture/start", body: {stream: name, file, settings: {"capture.duration": CAPTURE}},
                                      command: `capture start ${word(name)} ${word(file)} capture.duration ${CAPTURE}`}),
-        after: (steer, name) => steer.captured(name),
+        after: (steer, name, before) => steer.captured(name, before),
     },
     save: {
         title: () => "Save the configuration",
@@ -82,7 +82,8 @@ export class Steer {
             event.preventDefault();
             byId("ask").close();
             const {change, name} = this.asked;
-            this.send(change.request(name, this.values()), this.#token).then((done) => (done && change.after ? change.after(this, name) : null));
+            const before = this.capturesOf(name).length;
+            this.send(change.request(name, this.values()), this.#token).then((done) => (done && change.after ? change.after(this, name, before) : null));
         });
         byId("ask-fields").addEventListener("input", () => this.preview());
     }
@@ -160,11 +161,15 @@ export class Steer {
         }
     }
 
-    // Says how a capture has ended.
-    async captured(name) {
+    capturesOf(name) {
+        return this.model?.report?.captures?.filter((one) => one.stream === name) ?? [];
+    }
+
+    // Says how a capture has ended, which the stream had not among the first `before`.
+    async captured(name, before) {
         const line = this.say("wait", `capture of ${name}: runs`);
         for (const end = Date.now() + CAPTURED; Date.now() < end; await sleep(500)) {
-            const mine = this.model.report.captures?.filter((one) => one.stream === name).at(-1);
+            const mine = this.capturesOf(name).slice(before).at(-1);
             if (mine?.state !== "ended")
                 continue;
             const {written, dropped_full: dropped} = mine.packets;

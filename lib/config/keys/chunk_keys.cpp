@@ -91,7 +91,7 @@ constexpr std::array kChunkKeys{
         .name = "memory",
         .field = choice<&ReceivePlan::chunk, &ChunkPlan::memory>,
         .change = Change::anew,
-        .help = "Takes any memory for chunks, huge pages only, or pinned memory, for cards or for GPUs, too",
+        .help = "Takes any memory, huge pages, or pinned for cards or for GPUs",
     },
 };
 

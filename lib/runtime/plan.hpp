@@ -244,9 +244,7 @@ struct ReceivePlan {
     bool operator==(const ReceivePlan&) const = default;
 
     /// Returns the bytes for heap payloads that are its own on each lcore; 0: it shares [memory] heaps.
-    std::uint64_t own_memory() const noexcept {
-        return engine == HeapEngine::none ? memory : engine_memory;
-    }
+    std::uint64_t own_memory() const noexcept { return engine == HeapEngine::none ? memory : engine_memory; }
 };
 
 struct SendPlan {

@@ -163,18 +163,12 @@ Mapping::Mapping(std::size_t length) {
     backing_ = transparent_huge_pages_enabled() && madvise(base_, length_, MADV_HUGEPAGE) == 0
                    ? Backing::transparent
                    : Backing::plain;
-    switch (populate(base_, length_)) {
-        case Populated::yes:
-            break;
-        case Populated::no: {
-            const int error = errno;
-            munmap(base_, length_);
-            base_ = nullptr;
-            throw_error("memory", "cannot make {} MiB for heaps resident: {}", length_ >> 20,
-                        std::strerror(error));
-        }
-        case Populated::unknown:
-            touch(base_, length_);
+    if (!make_resident(base_, length_)) {
+        const int error = errno;
+        munmap(base_, length_);
+        base_ = nullptr;
+        throw_error("memory", "cannot make {} MiB for heaps resident: {}", length_ >> 20,
+                    std::strerror(error));
     }
 }
 

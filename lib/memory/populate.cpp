@@ -19,9 +19,12 @@ Populated populate(void* at, std::size_t length) noexcept {
     return errno == EINVAL ? Populated::unknown : Populated::no;
 }
 
-void touch(void* at, std::size_t length) noexcept {
-    for (std::size_t i = 0; i < length; i += kSmallestPage)
-        static_cast<volatile std::byte*>(at)[i] = std::byte{0};
+bool make_resident(void* at, std::size_t length) noexcept {
+    const Populated populated = populate(at, length);
+    if (populated == Populated::unknown)
+        for (std::size_t i = 0; i < length; i += kSmallestPage)
+            static_cast<volatile std::byte*>(at)[i] = std::byte{0};
+    return populated != Populated::no;
 }
 
 }  // namespace spead::memory

@@ -29,17 +29,11 @@ Untouched::Untouched(std::size_t length, std::size_t resident) {
                     std::strerror(errno));
     bytes_ = {static_cast<std::byte*>(at), length};
     madvise(at, length, MADV_HUGEPAGE);
-    switch (populate(at, resident)) {
-        case Populated::yes:
-            break;
-        case Populated::no: {
-            const int error = errno;
-            munmap(at, length);
-            throw_error("memory", "cannot make {} MiB for heaps resident: {}", resident >> 20,
-                        std::strerror(error));
-        }
-        case Populated::unknown:
-            touch(at, resident);
+    if (!make_resident(at, resident)) {
+        const int error = errno;
+        munmap(at, length);
+        throw_error("memory", "cannot make {} MiB for heaps resident: {}", resident >> 20,
+                    std::strerror(error));
     }
 }
 

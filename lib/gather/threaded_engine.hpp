@@ -44,15 +44,12 @@ class ThreadedEngine : public Engine {
     ThreadedEngine(std::shared_ptr<Mover> mover, const std::vector<unsigned>& cpus);
     /// Keeps memory allocated until the engine ends: for good, if it cannot be stopped.
     void keep(const std::shared_ptr<const memory::Region>& memory);
-    /// Limits the wait of the destructor.
-    static constexpr std::chrono::milliseconds kPatience{2000};
 
   private:
     struct State;
 
     std::shared_ptr<State> state_;
     std::thread thread_;
-    bool stands_still_ = false;  ///< it did at the last stop()
 };
 
 }  // namespace spead::gather

@@ -5,7 +5,6 @@
 #include <array>
 #include <atomic>
 #include <bit>
-#include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <mutex>
@@ -17,8 +16,8 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "base/short_wait.hpp"
+#include "gather/connections.hpp"
 #include "gather/engine_thread.hpp"
 #include "gpu/objects.hpp"
 #include "gpu/registered_packets.hpp"
@@ -34,8 +33,6 @@ using gather::Channel;
 
 constexpr const char* kWhere = "engine cuda";
 constexpr std::uintptr_t kPage = 4096;
-/// Limits the wait of the destructor.
-constexpr std::chrono::milliseconds kPatience{2000};
 /// Says how often the driver is asked about a batch whose word stays away: it may have failed.
 constexpr std::chrono::milliseconds kAsk{1};
 /// Keeps the words of streams in lines of their own.
@@ -99,41 +96,25 @@ class CudaEngine::Work {
     void run() noexcept;
     void fetch(const std::byte* from, std::span<std::byte> to);
     std::shared_ptr<Channel> connect(std::size_t batches);
-    void keep(const std::shared_ptr<const memory::Region>& region);
-    void ask_to_stop() noexcept { stopping_.store(true, std::memory_order_release); }
-    bool wait_for_end(std::chrono::milliseconds patience);
     void release();
 
     const ContextPointer context;
     RegisteredPackets packets;
+    gather::Connections<Served> connections;
 
   private:
     void serve_all();
-    void look_for_channels();
     bool begin_next(const std::shared_ptr<Served>& served);
     void check(const Batch& batch);
     bool finish_done();
     void ask_driver();
-    void fail(const std::string& what);
     void wait_until_quiet();
     bool is_quiet() const;
-    void end();
 
     memory::Mapping host_;
     Registered registered_;
     Gatherer gatherer_;
     std::vector<std::unique_ptr<Lane>> lanes_;
-    std::atomic<bool> stopping_{false};
-    std::atomic<bool> changed_{false};  ///< there are channels that the thread has not seen
-
-    std::mutex mutex_;  ///< for what follows
-    std::condition_variable ending_;
-    std::vector<std::shared_ptr<Served>> all_;
-    std::vector<std::weak_ptr<const memory::Region>> memory_;
-    std::vector<std::shared_ptr<const memory::Region>> kept_;  ///< by an engine that stands still
-    std::string failure_;
-    bool ended_ = false;
-
     std::timed_mutex fetching_;  ///< for what follows
     Stream down_;
 
@@ -154,42 +135,10 @@ CudaEngine::Work::Work(const ContextPointer& c, Gatherer::Way way)
 }
 
 std::shared_ptr<Channel> CudaEngine::Work::connect(std::size_t batches) {
-    const auto served = std::make_shared<Served>();
-    served->channel = std::make_shared<Channel>(batches);
-    const std::lock_guard lock(mutex_);
-    Channel& channel = *served->channel;
-    if (ended_) {
-        channel.fail(failure_.empty() ? "the engine has been stopped" : failure_);
-        channel.end();
-        return served->channel;
-    }
-    if (failure_.empty()) {
-        const std::span<const Batch> memory = channel.batches();
-        served->batches.emplace(context, const_cast<Batch*>(memory.data()), memory.size_bytes());
-    } else {
-        channel.fail(failure_);
-    }
-    all_.push_back(served);
-    changed_.store(true, std::memory_order_release);
-    return served->channel;
-}
-
-void CudaEngine::Work::keep(const std::shared_ptr<const memory::Region>& region) {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(memory_, [](const auto& m) { return m.expired(); });
-    memory_.push_back(region);
-}
-
-bool CudaEngine::Work::wait_for_end(std::chrono::milliseconds patience) {
-    std::unique_lock lock(mutex_);
-    if (ending_.wait_for(lock, patience, [this] { return ended_; }))
-        return true;
-    std::vector<std::shared_ptr<const memory::Region>> all;
-    for (const auto& region : memory_)
-        if (auto alive = region.lock())
-            all.push_back(std::move(alive));
-    kept_ = std::move(all);
-    return false;
+    return connections.connect(batches, [this](Served& served) {
+        const std::span<const Batch> memory = served.channel->batches();
+        served.batches.emplace(context, const_cast<Batch*>(memory.data()), memory.size_bytes());
+    });
 }
 
 /// Lets go of what the GPU does not touch any more. The thread has ended.
@@ -197,9 +146,6 @@ void CudaEngine::Work::release() {
     served_.clear();
     flying_.clear();
     packets.clear();
-    const std::lock_guard lock(mutex_);
-    all_.clear();
-    kept_.clear();
 }
 
 void CudaEngine::Work::run() noexcept {
@@ -207,19 +153,18 @@ void CudaEngine::Work::run() noexcept {
         context->use();
         serve_all();
     } catch (const std::exception& e) {
-        fail(fmt::format("{}: {}", kWhere, reason_of(e)));
+        connections.fail(fmt::format("{}: {}", kWhere, reason_of(e)));
         wait_until_quiet();
     }
-    end();
+    connections.end();
 }
 
 void CudaEngine::Work::serve_all() {
     ShortWait idle;
     unsigned rounds = 0;
     for (;;) {
-        const bool last = stopping_.load(std::memory_order_acquire);
-        if (changed_.exchange(false, std::memory_order_acq_rel))
-            look_for_channels();
+        const bool last = connections.is_stopping();
+        connections.update(served_);
         bool any = false;
         for (const auto& one : served_)
             any |= begin_next(one);
@@ -233,13 +178,6 @@ void CudaEngine::Work::serve_all() {
         ask_driver();
         idle.wait(rounds);
     }
-}
-
-/// Serves new channels, and those no longer that only the engine has.
-void CudaEngine::Work::look_for_channels() {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(all_, [](const auto& one) { return one->channel.use_count() == 1; });
-    served_ = all_;
 }
 
 /// Gives the next batch to the driver. Returns whether there was one.
@@ -294,14 +232,6 @@ void CudaEngine::Work::ask_driver() {
     (void)lanes_[flying_.front().lane]->stream.idle();
 }
 
-void CudaEngine::Work::fail(const std::string& what) {
-    log_error(LogType::memory, "{}; heaps without all of their payload are lost from now on", what);
-    const std::lock_guard lock(mutex_);
-    failure_ = what;
-    for (const auto& one : all_)
-        one->channel->fail(what);
-}
-
 /// Waits until the GPU reads and writes nothing any more.
 void CudaEngine::Work::wait_until_quiet() {
     Clock::time_point answered = Clock::now();
@@ -321,14 +251,6 @@ void CudaEngine::Work::wait_until_quiet() {
 
 bool CudaEngine::Work::is_quiet() const {
     return std::ranges::all_of(lanes_, [](const auto& lane) { return lane->stream.idle(); });
-}
-
-void CudaEngine::Work::end() {
-    const std::lock_guard lock(mutex_);
-    for (const auto& one : all_)
-        one->channel->end();
-    ended_ = true;
-    ending_.notify_all();
 }
 
 void CudaEngine::Work::fetch(const std::byte* from, std::span<std::byte> to) {
@@ -362,15 +284,13 @@ CudaEngine::CudaEngine(const ContextPointer& context, const std::vector<unsigned
 }
 
 CudaEngine::~CudaEngine() {
-    // A thread that stands still keeps what the GPU may touch.
-    if (!CudaEngine::stop(stands_still_ ? std::chrono::milliseconds(0) : kPatience))
-        thread_.detach();
+    work_->connections.leave(thread_);
 }
 
 std::shared_ptr<const memory::Region> CudaEngine::allocate(std::size_t bytes) {
     const auto made = std::make_shared<const HeapMemory>(work_->context, bytes);
     const std::shared_ptr<const memory::Region> region(made, &made->region);
-    work_->keep(region);
+    work_->connections.keep(region);
     return region;
 }
 
@@ -388,14 +308,8 @@ void CudaEngine::fetch(const std::byte* from, std::span<std::byte> to) {
 }
 
 bool CudaEngine::stop(std::chrono::milliseconds patience) {
-    if (!thread_.joinable())
-        return true;
-    work_->ask_to_stop();
-    if (!work_->wait_for_end(patience)) {
-        stands_still_ = true;
+    if (!work_->connections.stop(thread_, patience))
         return false;
-    }
-    thread_.join();
     work_->release();
     return true;
 }

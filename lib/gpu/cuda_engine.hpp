@@ -51,7 +51,6 @@ class CudaEngine final : public gather::Engine {
 
     std::shared_ptr<Work> work_;
     std::thread thread_;
-    bool stands_still_ = false;  ///< it did at the last stop()
 };
 
 }  // namespace spead::gpu

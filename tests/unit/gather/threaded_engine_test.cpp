@@ -13,24 +13,13 @@
 #include "base/error.hpp"
 #include "gather/cpu_engine.hpp"
 #include "gather/fake_engine.hpp"
+#include "tests/support/comes.hpp"
 
 namespace spead::gather::threaded_engine_test {
 namespace {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
-
-/// Waits for something that another thread does.
-template <typename Until>
-testing::AssertionResult comes(const Until& until) {
-    const auto end = std::chrono::steady_clock::now() + 20s;
-    while (!until()) {
-        if (std::chrono::steady_clock::now() > end)
-            return testing::AssertionFailure() << "it did not come";
-        std::this_thread::yield();
-    }
-    return testing::AssertionSuccess();
-}
 
 /// Submits a batch that moves `text` to `to`.
 void submit(Channel& channel, std::string_view text, std::byte* to) {

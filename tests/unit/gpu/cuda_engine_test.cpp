@@ -15,6 +15,7 @@
 #include "base/error.hpp"
 #include "gpu/registered.hpp"
 #include "memory/mapping.hpp"
+#include "tests/support/comes.hpp"
 #include "tests/unit/gpu/fake_driver.hpp"
 
 /// Runs the engine `cuda` with a driver that plays one (tests/fake_cuda): the CPU may not touch its memory.
@@ -28,18 +29,6 @@ using testing::HasSubstr;
 
 constexpr std::size_t kPackets = std::size_t{1} << 20;
 constexpr std::size_t kHeaps = std::size_t{1} << 20;
-
-/// Waits for something that another thread does.
-template <typename Until>
-testing::AssertionResult comes(const Until& until) {
-    const auto end = std::chrono::steady_clock::now() + 20s;
-    while (!until()) {
-        if (std::chrono::steady_clock::now() > end)
-            return testing::AssertionFailure() << "it did not come";
-        std::this_thread::yield();
-    }
-    return testing::AssertionSuccess();
-}
 
 /// Plays an lcore: gives random pieces of packets to a channel, and knows what the heaps have to be.
 class Lcore {

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gpu/registered_pools.hpp"
+#include "gpu/pool_pages.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <utility>
-
-#include "base/error.hpp"
 
 namespace spead::gpu {
 
@@ -41,17 +38,6 @@ std::vector<std::span<std::byte>> pages_of(std::span<rte_mempool* const> pools) 
         pages.emplace_back(std::bit_cast<std::byte*>(whole.begin), whole.end - whole.begin);
     }
     return pages;
-}
-
-RegisteredPools::RegisteredPools(const ContextPointer& context, std::span<rte_mempool* const> pools) {
-    if (!context->facts().same_host_pointer)
-        throw_error("GPU",
-                    "{} has addresses of its own for host memory, and packets are listed by the CPU's; use "
-                    "another GPU "
-                    "(CUDA_VISIBLE_DEVICES), or chunks",
-                    context->facts().name);
-    for (const std::span<std::byte> pages : pages_of(pools))
-        registered_.push_back(std::make_unique<Registered>(context, pages.data(), pages.size()));
 }
 
 }  // namespace spead::gpu

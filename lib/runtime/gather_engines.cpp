@@ -11,7 +11,7 @@
 #include "gather/cpu_engine.hpp"
 #include "gather/fake_engine.hpp"
 #include "gpu/cuda_engine.hpp"
-#include "gpu/registered_pools.hpp"
+#include "gpu/pool_pages.hpp"
 #include "runtime/layout.hpp"
 
 namespace spead::runtime {

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gpu/registered_pools.hpp"
+#include "gpu/pool_pages.hpp"
 
 #include <array>
 #include <bit>
 #include <cstring>
+#include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <rte_mbuf.h>
 
 #include "base/error.hpp"
 #include "gpu/gatherer.hpp"
+#include "gpu/registered_packets.hpp"
 #include "memory/mapping.hpp"
 #include "tests/unit/gpu/fake_driver.hpp"
 
@@ -43,13 +47,17 @@ TEST_F(Pools, AreReachedByKernelsWhileTheyAreRegistered) {
     auto* const pieces = reinterpret_cast<gather::Piece*>(host.base());
     const int before = fake_objects();
     {
-        const RegisteredPools reached(context, pools);
-        EXPECT_GE(reached.stretches(), 1u);
-        EXPECT_EQ(fake_objects(), before + static_cast<int>(reached.stretches()));
+        const std::vector<std::span<std::byte>> pages = pages_of(pools);
+        RegisteredPackets reached;
+        for (const std::span<std::byte> stretch : pages)
+            reached.add(context, stretch);
+        EXPECT_GE(pages.size(), 1u);
+        EXPECT_EQ(fake_objects(), before + static_cast<int>(pages.size()));
         std::array<rte_mbuf*, 2> packets{};
         for (std::size_t i = 0; i < pools.size(); i++) {
             packets[i] = rte_pktmbuf_alloc(pools[i]);
             ASSERT_NE(packets[i], nullptr);
+            EXPECT_TRUE(reached.has(rte_pktmbuf_mtod(packets[i], const std::byte*), 1042));
             std::memset(rte_pktmbuf_append(packets[i], 1042), static_cast<int>(i + 1), 1042);
             pieces[i] = {rte_pktmbuf_mtod_offset(packets[i], const std::byte*, 42),
                          std::bit_cast<std::byte*>(heap.address() + 1000 * i), 1000, 0};
@@ -67,9 +75,13 @@ TEST_F(Pools, AreReachedByKernelsWhileTheyAreRegistered) {
 
 TEST_F(Pools, AreNotRegisteredTwice) {
     const ContextPointer context = fake_context();
-    const RegisteredPools reached(context, pools);
-    EXPECT_THROW(RegisteredPools(context, pools), Error);
-    EXPECT_EQ(fake_objects(), 1 + static_cast<int>(reached.stretches()));
+    const std::vector<std::span<std::byte>> pages = pages_of(pools);
+    std::vector<std::unique_ptr<Registered>> reached;
+    for (const std::span<std::byte> stretch : pages)
+        reached.push_back(std::make_unique<Registered>(context, stretch.data(), stretch.size()));
+    for (const std::span<std::byte> stretch : pages)
+        EXPECT_THROW(Registered(context, stretch.data(), stretch.size()), Error);
+    EXPECT_EQ(fake_objects(), 1 + static_cast<int>(pages.size()));
 }
 
 }  // namespace

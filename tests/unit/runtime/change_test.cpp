@@ -87,6 +87,10 @@ TEST(Change, ASinkIsFinishedWhenItIsAnotherOrTheStreamRests) {
     const Change::Receive rests = change_of_first([](ReceivePlan& r) { r.enabled = false; });
     EXPECT_EQ(rests.kind, Kind::lanes);
     EXPECT_TRUE(rests.new_sink);
+    // The sink reads heaps through the engine.
+    const Change::Receive elsewhere = change_of_first([](ReceivePlan& r) { r.engine = HeapEngine::fake; });
+    EXPECT_EQ(elsewhere.kind, Kind::lanes);
+    EXPECT_TRUE(elsewhere.new_sink);
 }
 
 TEST(Change, StreamsComeAndGoByName) {

@@ -31,8 +31,7 @@ using Clock = std::chrono::steady_clock;
 using gather::Batch;
 using gather::Channel;
 
-constexpr const char* kWhere = "engine cuda";
-constexpr std::uintptr_t kPage = 4096;
+constexpr const char* kEngine = "engine cuda";
 /// Says how often the driver is asked about a batch whose word stays away: it may have failed.
 constexpr std::chrono::milliseconds kAsk{1};
 /// Keeps the words of streams in lines of their own.
@@ -153,7 +152,7 @@ void CudaEngine::Work::run() noexcept {
         context->use();
         serve_all();
     } catch (const std::exception& e) {
-        connections.fail(fmt::format("{}: {}", kWhere, reason_of(e)));
+        connections.fail(fmt::format("{}: {}", kEngine, reason_of(e)));
         wait_until_quiet();
     }
     connections.end();
@@ -257,7 +256,7 @@ void CudaEngine::Work::fetch(const std::byte* from, std::span<std::byte> to) {
     const Clock::time_point last = Clock::now() + kLongestFetch;
     const std::unique_lock lock(fetching_, last);
     if (!lock)
-        throw_error(kWhere,
+        throw_error(kEngine,
                     "heaps of others have been fetched for {} s; the GPU is too slow, or stands still",
                     kLongestFetch.count());
     context->use();
@@ -275,7 +274,7 @@ void CudaEngine::Work::fetch(const std::byte* from, std::span<std::byte> to) {
 
 CudaEngine::CudaEngine(const ContextPointer& context, const std::vector<unsigned>& cpus, Gatherer::Way way) {
     if (!context->facts().same_host_pointer)
-        throw_error(kWhere,
+        throw_error(kEngine,
                     "{} has addresses of its own for host memory, and packets are listed by the CPU's; use "
                     "another GPU (CUDA_VISIBLE_DEVICES), or chunks",
                     context->facts().name);

@@ -5,11 +5,11 @@
 #include <bit>
 #include <cstdint>
 
+#include "gpu/registered.hpp"
+
 namespace spead::gpu {
 
 namespace {
-
-constexpr std::uintptr_t kPage = 4096;
 
 /// Holds whole pages.
 struct Stretch {

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "gpu/context.hpp"
 
 namespace spead::gpu {
+
+/// Holds the bytes of a page, of which whole ones are registered.
+inline constexpr std::uintptr_t kPage = 4096;
 
 /// Registers host memory with the driver (cuMemHostRegister) while it lives: the memory stays resident, the
 /// copy engine reads and writes it without a copy between, and kernels reach it. Valid for every context of

@@ -7,12 +7,6 @@
 
 namespace spead::gpu {
 
-namespace {
-
-constexpr std::uintptr_t kPage = 4096;
-
-}  // namespace
-
 void RegisteredPackets::add(const ContextPointer& context, std::span<const std::byte> memory) {
     const auto at = std::bit_cast<std::uintptr_t>(memory.data());
     const std::uintptr_t end = (at + memory.size() + kPage - 1) / kPage * kPage;

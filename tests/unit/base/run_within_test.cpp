@@ -13,17 +13,17 @@
 namespace spead {
 namespace {
 
-constexpr std::chrono::milliseconds kLong{60'000};
+constexpr std::chrono::milliseconds kEnough{60'000};
 
 TEST(RunWithin, WaitsForTheEndOnAnotherThread) {
     std::thread::id ran;
-    EXPECT_TRUE(run_within(kLong, "test", [&ran] { ran = std::this_thread::get_id(); }));
+    EXPECT_TRUE(run_within(kEnough, "test", [&ran] { ran = std::this_thread::get_id(); }));
     EXPECT_NE(ran, std::thread::id());
     EXPECT_NE(ran, std::this_thread::get_id());
 }
 
 TEST(RunWithin, ThrowsWhatTheWorkThrows) {
-    EXPECT_THROW(run_within(kLong, "test", [] { throw_error("here", "no"); }), Error);
+    EXPECT_THROW(run_within(kEnough, "test", [] { throw_error("here", "no"); }), Error);
 }
 
 TEST(RunWithin, LeavesBehindWhatDoesNotEnd) {

@@ -21,7 +21,6 @@ namespace spead {
 namespace {
 
 namespace fs = std::filesystem;
-using spead::test::error_of;
 using spead::test::refusal;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -122,10 +121,10 @@ TEST_F(SocketFileTest, HasOneListenerHoweverManyStartAtOnce) {
 }
 
 TEST_F(SocketFileTest, NeedsADirectoryAndAShortName) {
-    EXPECT_EQ(error_of([&] { SocketFile file(scratch_.file("none/s"), "here"); }),
+    EXPECT_EQ(test::error_of([&] { SocketFile file(scratch_.file("none/s"), "here"); }),
               "here: cannot listen at this path: No such file or directory");
     SocketFile long_name(scratch_.file(std::string(100, 'x')), "here");
-    EXPECT_THAT(error_of([&] { long_name.listen(0, ""); }), HasSubstr("the name has 100 bytes"));
+    EXPECT_THAT(test::error_of([&] { long_name.listen(0, ""); }), HasSubstr("the name has 100 bytes"));
     EXPECT_THROW(unix_address(std::string(108, 'x')), UsageError);
     EXPECT_TRUE(fs::is_empty(scratch_.path()));
 }

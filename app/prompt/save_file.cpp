@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
@@ -74,7 +75,8 @@ class Draft {
 /// Limits the threads that wait for file systems.
 constexpr unsigned kMostSaves = 8;
 
-/// Counts a file that is being saved.
+/// Counts a file that is being saved, and lets it be given up until it is put in its place. So a save that
+/// nobody waits for replaces no later one.
 class Save {
   public:
     Save() { count()++; }
@@ -86,9 +88,24 @@ class Save {
         static std::atomic<unsigned> saves{0};
         return saves;
     }
+
+    /// Returns false when the file is being put in its place: then it may still appear there.
+    bool give_up() noexcept { return leave(State::given_up); }
+    /// Returns false when it was given up.
+    bool begin_to_place() noexcept { return leave(State::placing); }
+
+  private:
+    enum class State : std::uint8_t { writing, placing, given_up };
+
+    bool leave(State next) noexcept {
+        State now = State::writing;
+        return state_.compare_exchange_strong(now, next);
+    }
+
+    std::atomic<State> state_{State::writing};
 };
 
-void write_whole(const std::string& path, std::string_view text, bool replace) {
+void write_whole(const std::string& path, std::string_view text, bool replace, Save& save) {
     struct stat there {};
     const bool exists = stat(path.c_str(), &there) == 0;
     if (exists && !S_ISREG(there.st_mode))
@@ -102,6 +119,8 @@ void write_whole(const std::string& path, std::string_view text, bool replace) {
     Draft draft(target.directory.file.get(), target.name, path);
     if (!draft.write(text))
         throw_error(path, "cannot write it: {}", std::strerror(errno));
+    if (!save.begin_to_place())
+        return;
     if (!draft.place(target.name, replace)) {
         if (errno == EEXIST)
             throw_error(path, "the file exists; give another name, or add `force` to replace it");
@@ -124,13 +143,17 @@ void save_file(const std::string& path, std::string_view text, bool replace,
         throw_error(path,
                     "{} files are being saved on file systems that do not answer; ask again when they do",
                     kMostSaves);
-    if (!run_within(patience, "save config",
-                    [path, text = std::string(text), replace, save] { write_whole(path, text, replace); }))
-        throw_error(
-            path,
-            "the file system has not answered for {} s; the file may still appear there, or its draft "
-            "{}.{}-N beside it; give a name on another file system",
-            std::chrono::duration<double>(patience).count(), path, getpid());
+    if (run_within(patience, "save config", [path, text = std::string(text), replace, save] {
+            write_whole(path, text, replace, *save);
+        }))
+        return;
+    const std::string_view outcome = save->give_up() ? "nothing was saved; until it answers, a draft"
+                                                     : "the file may still appear; a draft";
+    throw_error(
+        path,
+        "the file system has not answered for {} s; {} {}.{}-N may stay beside it; give a name on another "
+        "file system",
+        std::chrono::duration<double>(patience).count(), outcome, path, getpid());
 }
 
 }  // namespace spead::app

@@ -43,8 +43,12 @@ bool StartLock::take() {
     struct stat mine {};
     if (fstat(lock_.get(), &mine) != 0 || !S_ISREG(mine.st_mode) || mine.st_uid != geteuid())
         throw_error(where_, "{} beside it belongs to another user; remove that, or give another path", file_);
-    if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0)
+    if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            throw_error(where_, "cannot lock {} beside it: {}; give a path on another file system", file_,
+                        std::strerror(errno));
         return false;
+    }
     // The former holder has removed it: there may be a new file since.
     struct stat there {};
     return fstatat(directory_, file_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&

@@ -98,7 +98,8 @@ def test_reference_counts_are_flat():
         resident.append(packets.resident_bytes())
     assert flavour is not None and heap.cnt == turns * each - 1
     assert max(blocks[2:]) - blocks[2] < 1000
-    assert max(resident[10:]) - resident[9] < 4 << 20
+    # A leak raises the least of several turns, too. What malloc() keeps for a while does not.
+    assert min(resident[15:]) - min(resident[5:10]) < 4 << 20
     assert abs(sys.getrefcount(None) - none) < 1000
 
 

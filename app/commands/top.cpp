@@ -2,6 +2,7 @@
 #include "app/top/top.hpp"
 
 #include <array>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 
@@ -10,6 +11,7 @@
 #include "app/fleet/fleet.hpp"
 #include "app/option_set.hpp"
 #include "base/error.hpp"
+#include "base/listen_address.hpp"
 #include "config/names.hpp"
 
 namespace spead::app {
@@ -34,6 +36,8 @@ class TopCommand final : public CommandWith<TopOptions> {
         OptionSet options(app);
         options.text("--fleet", targets_, "TARGETS",
                      "Show the processes of many hosts: HOST:PORT,... or a file of `plan --format file_sd`");
+        options.text("--http", listen_, "[ADDRESS:]PORT",
+                     "Serve a page of --fleet there, in place of the screen; without ADDRESS on 127.0.0.1");
         options.flag("--once", options_.once, "Print one picture as text, and exit");
         options.duration("--interval", options_.interval, false,
                          "Time between two pictures; rates are over this time");
@@ -49,13 +53,24 @@ class TopCommand final : public CommandWith<TopOptions> {
                         options_.process);
         if (!targets_.empty() && page_->count() != 0)
             throw_usage("--page", "the screen of --fleet has one page; leave --page out");
+        if (listen_.empty())
+            return;
+        if (targets_.empty())
+            throw_usage("--http",
+                        "it serves a page of many processes; give --fleet, too. Each process has a page "
+                        "of its own (`run --metrics`)");
+        if (options_.once)
+            throw_usage("--http", "it serves until a signal; leave --once out");
+        listen_at_ = parse_listen_address(listen_, "--http");
     }
     int run(const Invocation&) override {
-        return targets_.empty() ? top(options_) : fleet_top(targets_, options_);
+        return targets_.empty() ? top(options_) : fleet_top(targets_, options_, listen_at_);
     }
 
   private:
     std::string targets_;
+    std::string listen_;
+    std::optional<ListenAddress> listen_at_;
     const CLI::Option* page_ = nullptr;
 };
 

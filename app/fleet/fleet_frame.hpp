@@ -14,8 +14,4 @@ namespace spead::app {
 TopFrame fleet_frame(const std::vector<HostLook>& before, const std::vector<HostLook>& now,
                      const TopView& view, const TopSize& size);
 
-/// Returns sentences about what is missing: hosts that do not answer, shards that no host has, endpoints of
-/// the plan that nobody receives. Empty: nothing is.
-std::vector<std::string> fleet_faults(const std::vector<HostLook>& now);
-
 }  // namespace spead::app

@@ -74,6 +74,7 @@ HostLook look_at(const FleetTarget& target, const MetricSamples& samples) {
     look.endpoints_all = count(samples, "spead_plan_endpoints", scope("all"));
     look.bytes_per_second = sum(samples, "spead_stream_bytes_per_second");
     look.packets_per_second = sum(samples, "spead_stream_packets_per_second");
+    look.expected_bytes_per_second = sum(samples, "spead_stream_expected_bytes_per_second");
     const auto complete = [](const MetricSample& s) { return s.label("end") == "complete"; };
     look.heaps_complete = count(samples, "spead_stream_heaps_total", complete);
     look.heaps_lost = count(samples, "spead_stream_heaps_total", std::not_fn(complete)) +
@@ -100,11 +101,11 @@ HostLook no_look_at(const FleetTarget& target, std::string failure) {
     return look;
 }
 
-std::optional<std::uint64_t> lost_between(const HostLook& before, const HostLook& now) {
-    if (!before.failure.empty() || !now.failure.empty() || now.heaps_lost < before.heaps_lost ||
-        now.run_seconds < before.run_seconds)
+std::optional<std::uint64_t> lost_between(const HostLook* before, const HostLook& now) {
+    if (before == nullptr || !before->failure.empty() || !now.failure.empty() ||
+        now.heaps_lost < before->heaps_lost || now.run_seconds < before->run_seconds)
         return std::nullopt;
-    return now.heaps_lost - before.heaps_lost;
+    return now.heaps_lost - before->heaps_lost;
 }
 
 }  // namespace spead::app

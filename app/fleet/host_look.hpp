@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/fleet/exposition.hpp"
+#include "app/fleet/host_findings.hpp"
 #include "app/fleet/targets.hpp"
 
 /// Finds in the metrics of a process what `top --fleet` shows of it. Pure.
@@ -25,22 +26,27 @@ struct HostLook {
     std::uint64_t endpoints_all = 0;  ///< of the plan
     double bytes_per_second = 0;      ///< received in about the last second
     double packets_per_second = 0;
+    double expected_bytes_per_second = 0;  ///< of the streams that say it
     std::uint64_t heaps_complete = 0;
     std::uint64_t heaps_lost = 0;  ///< ended incomplete, found a full queue, or were not written
     std::uint64_t missing_packets = 0;
     double run_seconds = 0;             ///< since the start
     std::vector<std::string> faults{};  ///< "stream vis is down", "lcore 2 is silent"
+    /// Holds what the process itself finds wrong now. It is asked from the second look on.
+    std::vector<HostFinding> findings{};
 };
 
 /// Names the metrics that look_at() reads.
-inline constexpr std::array<std::string_view, 15> kShownMetrics{"spead_shard_info",
+inline constexpr std::array<std::string_view, 17> kShownMetrics{"spead_shard_info",
                                                                 "spead_build_info",
                                                                 "spead_plan_endpoints",
                                                                 "spead_stream_bytes_per_second",
                                                                 "spead_stream_packets_per_second",
+                                                                "spead_stream_expected_bytes_per_second",
                                                                 "spead_stream_heaps_total",
                                                                 "spead_stream_heaps_dropped_full_total",
                                                                 "spead_stream_heaps_unwritten_total",
+                                                                "spead_stream_heaps_device_error_total",
                                                                 "spead_stream_missing_packets_total",
                                                                 "spead_run_duration_seconds",
                                                                 "spead_port_up",
@@ -57,7 +63,8 @@ HostLook look_at(const FleetTarget& target, const MetricSamples& samples);
 /// Returns the look at a process that did not.
 HostLook no_look_at(const FleetTarget& target, std::string failure);
 
-/// Returns how many heaps were lost between two looks at a process; none if it was started in between.
-std::optional<std::uint64_t> lost_between(const HostLook& before, const HostLook& now);
+/// Returns how many heaps were lost between two looks at a process; none if it was started in between, or if
+/// there was no look `before` (null).
+std::optional<std::uint64_t> lost_between(const HostLook* before, const HostLook& now);
 
 }  // namespace spead::app

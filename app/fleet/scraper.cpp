@@ -30,7 +30,7 @@ struct EndEasy {
 
 }  // namespace
 
-/// Holds a request for each target. libcurl keeps their connections from look to look.
+/// Holds two requests for each target. libcurl keeps their connections from look to look.
 struct Scraper::Requests {
     struct Request {
         Requests* of = nullptr;
@@ -38,6 +38,7 @@ struct Scraper::Requests {
         std::string answer{};
         bool too_long = false;
         bool ended = false;
+        bool begun = false;
         bool answers = false;  ///< it did at the last look
         CURLcode result = CURLE_OK;
     };
@@ -78,10 +79,58 @@ struct Scraper::Requests {
     /// those that answer do not wait for them, and the silent ones take turns.
     void arrange() {
         const auto silent = std::stable_partition(order.begin(), order.end(),
-                                                  [this](std::size_t i) { return all[i].answers; });
+                                                  [this](std::size_t i) { return metrics[i].answers; });
         const auto asked = std::min<std::ptrdiff_t>(order.end() - silent, kMostConnections);
         std::rotate(silent, silent + asked, order.end());
     }
+
+    /// Makes a request for each target. Throws Error.
+    void make(std::vector<Request>& requests, const std::vector<FleetTarget>& targets,
+              std::string_view path) {
+        requests.resize(targets.size());
+        for (std::size_t i = 0; i < targets.size(); i++) {
+            Request& request = requests[i];
+            request.of = this;
+            request.easy.reset(curl_easy_init());
+            if (!request.easy)
+                throw_error("--fleet", "libcurl cannot make a request; look for free memory");
+            CURL* const easy = request.easy.get();
+            const std::string url = fmt::format("http://{}{}", targets[i].address, path);
+            curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
+            curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http");
+            curl_easy_setopt(easy, CURLOPT_PROXY, "");
+            curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+            // A slow name server holds a thread of libcurl's up, and nothing else.
+            curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+            curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Requests::take);
+            curl_easy_setopt(easy, CURLOPT_WRITEDATA, &request);
+            curl_easy_setopt(easy, CURLOPT_PRIVATE, &request);
+        }
+    }
+
+    /// Begins a request.
+    void begin(Request& request, std::chrono::milliseconds patience) {
+        request.ended = request.too_long = false;
+        request.begun = true;
+        curl_easy_setopt(request.easy.get(), CURLOPT_TIMEOUT_MS, static_cast<long>(patience.count()));
+        // A host that is not there leaves its place to another one in time.
+        curl_easy_setopt(request.easy.get(), CURLOPT_CONNECTTIMEOUT_MS,
+                         static_cast<long>(patience.count() / 2));
+        curl_multi_add_handle(multi.get(), request.easy.get());
+    }
+
+    /// Ends a request. Returns its answer, and sets `failure` if there is none.
+    std::string finish(Request& request, std::string& failure) {
+        std::string answer = std::exchange(request.answer, {});
+        failure = failure_of(request);
+        request.answers = request.begun && failure.empty();
+        if (std::exchange(request.begun, false))
+            curl_multi_remove_handle(multi.get(), request.easy.get());
+        request.ended = false;
+        return answer;
+    }
+
+    static std::string failure_of(const Request& request);
 
     static void note(CURL* easy, CURLcode result) {
         Request* request = nullptr;
@@ -92,81 +141,60 @@ struct Scraper::Requests {
     }
 
     std::unique_ptr<CURLM, EndMulti> multi{};
-    std::vector<Request> all{};
+    std::vector<Request> metrics{};
+    std::vector<Request> findings{};
     std::vector<std::size_t> order{};  ///< in which they are asked
     std::size_t held = 0;              ///< bytes of all answers
 };
 
-namespace {
-
-std::string failure_of(bool ended, CURLcode result, bool too_long, CURL* easy) {
-    if (too_long)
+std::string Scraper::Requests::failure_of(const Request& request) {
+    if (request.too_long)
         return fmt::format("its answer is longer than {}, or all answers than {}",
                            human_size(Scraper::kLongestAnswer), human_size(kMostHeld));
-    if (!ended)
+    if (!request.ended)
         return "it did not answer in time";
-    if (result != CURLE_OK)
-        return curl_easy_strerror(result);
+    if (request.result != CURLE_OK)
+        return curl_easy_strerror(request.result);
     long status = 0;
-    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(request.easy.get(), CURLINFO_RESPONSE_CODE, &status);
     return status == 200 ? std::string() : fmt::format("it answers with status {} of HTTP", status);
 }
-
-}  // namespace
 
 Scraper::Scraper(std::vector<FleetTarget> targets)
     : targets_(std::move(targets)), requests_(std::make_unique<Requests>()) {
     static const CURLcode global = curl_global_init(CURL_GLOBAL_DEFAULT);
     requests_->multi.reset(curl_multi_init());
-    requests_->all.resize(targets_.size());
     requests_->order.resize(targets_.size());
     std::iota(requests_->order.begin(), requests_->order.end(), std::size_t{0});
     if (global != CURLE_OK || !requests_->multi)
         throw_error("--fleet", "libcurl cannot begin; look for free memory");
     curl_multi_setopt(requests_->multi.get(), CURLMOPT_MAX_TOTAL_CONNECTIONS, kMostConnections);
-    for (std::size_t i = 0; i < targets_.size(); i++) {
-        Requests::Request& request = requests_->all[i];
-        request.of = requests_.get();
-        request.easy.reset(curl_easy_init());
-        if (!request.easy)
-            throw_error("--fleet", "libcurl cannot make a request; look for free memory");
-        CURL* const easy = request.easy.get();
-        const std::string url = "http://" + targets_[i].address + "/metrics";
-        curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
-        curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http");
-        curl_easy_setopt(easy, CURLOPT_PROXY, "");
-        curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-        // A slow name server holds a thread of libcurl's up, and nothing else.
-        curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
-        curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Requests::take);
-        curl_easy_setopt(easy, CURLOPT_WRITEDATA, &request);
-        curl_easy_setopt(easy, CURLOPT_PRIVATE, &request);
-    }
+    requests_->make(requests_->metrics, targets_, "/metrics");
+    requests_->make(requests_->findings, targets_, "/api/v1/findings");
 }
 
 Scraper::~Scraper() = default;
 
 std::vector<HostLook> Scraper::look(std::chrono::milliseconds patience) {
     requests_->held = 0;
-    for (const std::size_t i : requests_->order) {
-        Requests::Request& request = requests_->all[i];
-        request.ended = request.too_long = false;
-        curl_easy_setopt(request.easy.get(), CURLOPT_TIMEOUT_MS, static_cast<long>(patience.count()));
-        // A host that is not there leaves its place to another one in time.
-        curl_easy_setopt(request.easy.get(), CURLOPT_CONNECTTIMEOUT_MS,
-                         static_cast<long>(patience.count() / 2));
-        curl_multi_add_handle(requests_->multi.get(), request.easy.get());
-    }
+    for (const std::size_t i : requests_->order)
+        requests_->begin(requests_->metrics[i], patience);
+    // Later, and of those that answer: no host that is silent has a second connection.
+    for (const std::size_t i : requests_->order)
+        if (requests_->metrics[i].answers)
+            requests_->begin(requests_->findings[i], patience);
     requests_->run(patience);
     std::vector<HostLook> looks;
     for (std::size_t i = 0; i < targets_.size(); i++) {
-        Requests::Request& request = requests_->all[i];
-        const std::string answer = std::exchange(request.answer, {});
-        std::string failure = failure_of(request.ended, request.result, request.too_long, request.easy.get());
-        request.answers = failure.empty();
-        looks.push_back(failure.empty() ? look_at(targets_[i], read_exposition(answer, kShownMetrics))
+        std::string failure;
+        const std::string numbers = requests_->finish(requests_->metrics[i], failure);
+        std::string none;
+        const std::string findings = requests_->finish(requests_->findings[i], none);
+        looks.push_back(failure.empty() ? look_at(targets_[i], read_exposition(numbers, kShownMetrics))
                                         : no_look_at(targets_[i], std::move(failure)));
-        curl_multi_remove_handle(requests_->multi.get(), request.easy.get());
+        // Without them, the numbers are shown all the same: an older version has none.
+        if (HostLook& look = looks.back(); look.failure.empty() && none.empty())
+            look.findings = findings_now(findings, look.run_seconds);
     }
     requests_->arrange();
     return looks;

@@ -11,7 +11,8 @@
 
 namespace spead::app {
 
-/// Asks the metrics servers of all targets at the same time (libcurl). One thread.
+/// Asks the metrics servers of all targets at the same time (libcurl), and those that answered last time for
+/// their findings, too. One thread.
 class Scraper {
   public:
     /// Limits the answer of a process: a thousand streams.

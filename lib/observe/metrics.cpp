@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "observe/metrics.hpp"
 
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <iterator>
 #include <optional>
 #include <prometheus/text_serializer.h>
-#include <system_error>
 #include <utility>
 
 #include <fmt/core.h>
 
-#include "base/error.hpp"
-#include "observe/http_server.hpp"
 #include "observe/metric_families.hpp"
 #include "observe/process_families.hpp"
 #include "observe/shard_families.hpp"
@@ -27,26 +22,6 @@ constexpr std::chrono::milliseconds kSamePage{200};
 
 /// Holds the media type of Prometheus's text format (Exposition formats, "Basic info").
 constexpr const char* kType = "text/plain; version=0.0.4; charset=utf-8";
-
-[[noreturn]] void refuse(const ListenAddress& listen, int error) {
-    const std::string where = to_string(listen);
-    switch (error) {
-        case EADDRINUSE:
-            throw_error("metrics",
-                        "another program listens on {} (`ss -ltnp sport = {}` names it); give another port, "
-                        "or 0 for a free one",
-                        where, listen.port);
-        case EADDRNOTAVAIL:
-            throw_error(
-                "metrics",
-                "{} is not an address of this machine; give one of its own, 127.0.0.1, or 0.0.0.0 for all",
-                to_string(listen.address));
-        case EACCES:
-            throw_error("metrics", "only root may use ports below 1024; give another port than {}", where);
-        default:
-            throw_error("metrics", "cannot listen on {}: {}", where, std::strerror(error));
-    }
-}
 
 /// Makes the pages. For the server's thread.
 class Pages {
@@ -110,30 +85,11 @@ class Pages {
 
 }  // namespace
 
-struct Metrics::Server {
-    Server(const ListenAddress& listen, const std::vector<unsigned>& cpus, MetricsSite site)
-        : http(listen, cpus, Pages(std::move(site))) {}
-    HttpServer http;
-};
-
 void check_metrics(const ListenAddress& listen) {
-    try {
-        const HttpServer server(listen, {}, [](const HttpRequest&) { return HttpAnswer{}; });
-    } catch (const std::system_error& error) {
-        refuse(listen, error.code().value());
-    }
+    const WebServer server("metrics", listen, {}, [](const HttpRequest&) { return HttpAnswer{}; });
 }
 
 Metrics::Metrics(const ListenAddress& listen, const std::vector<unsigned>& cpus, MetricsSite site)
-    : address_(listen) {
-    try {
-        server_ = std::make_unique<Server>(listen, cpus, std::move(site));
-    } catch (const std::system_error& error) {
-        refuse(listen, error.code().value());
-    }
-    address_ = server_->http.address();
-}
-
-Metrics::~Metrics() = default;
+    : server_("metrics", listen, cpus, Pages(std::move(site))) {}
 
 }  // namespace spead::observe

@@ -10,6 +10,7 @@
 #include "observe/http_message.hpp"
 #include "observe/process_usage.hpp"
 #include "observe/readiness.hpp"
+#include "observe/web_server.hpp"
 #include "stats/latest_snapshot.hpp"
 
 namespace spead::observe {
@@ -39,17 +40,12 @@ class Metrics {
     /// Starts to listen. Throws Error when that is impossible: another program uses the address, or it is not
     /// this machine's.
     Metrics(const ListenAddress& listen, const std::vector<unsigned>& cpus, MetricsSite site);
-    ~Metrics();
-    Metrics(const Metrics&) = delete;
-    Metrics& operator=(const Metrics&) = delete;
 
     /// Returns the listen address, with the actual port even if any was asked for.
-    const ListenAddress& address() const noexcept { return address_; }
+    const ListenAddress& address() const noexcept { return server_.address(); }
 
   private:
-    struct Server;
-    ListenAddress address_;
-    std::unique_ptr<Server> server_;
+    WebServer server_;
 };
 
 /// Throws the Error that Metrics would, before anything is started that takes time.

@@ -36,8 +36,8 @@ bool has_tag(std::string_view tags, std::string_view tag) {
 
 }  // namespace
 
-std::optional<HttpAnswer> page_answer(const HttpRequest& request) {
-    const std::string_view path = request.path == "/" ? "/page/index.html" : std::string_view(request.path);
+std::optional<HttpAnswer> page_answer(const HttpRequest& request, std::string_view root) {
+    const std::string_view path = request.path == "/" ? root : std::string_view(request.path);
     const std::span<const PageFile> files = page_files();
     const auto file =
         std::find_if(files.begin(), files.end(), [path](const PageFile& one) { return one.path == path; });

@@ -100,6 +100,14 @@ TEST(Page, EveryFileHasThePolicy) {
     }
 }
 
+TEST(Page, AServerOfOtherThingsHasARootOfItsOwn) {
+    HttpRequest request;
+    request.method = "GET";
+    request.path = "/";
+    EXPECT_THAT(*page_answer(request, "/page/fleet.html")->body, HasSubstr("/page/fleet.js"));
+    EXPECT_THAT(*page_answer(request)->body, HasSubstr("/page/main.js"));
+}
+
 TEST(Page, AKnownFileIsNotSentAgain) {
     const std::string tag = field(*ask("/"), "ETag");
     ASSERT_EQ(tag.size(), 18);
@@ -117,7 +125,7 @@ TEST(Page, AKnownFileIsNotSentAgain) {
 }
 
 TEST(Page, ItNeedsNothingFromElsewhere) {
-    std::set<std::string> known{"/api/v1/report", "/metrics"};
+    std::set<std::string> known{"/api/v1/report", "/api/v1/fleet", "/metrics"};
     for (const PageFile& file : page_files())
         known.emplace(file.path);
     for (const PageFile& file : page_files()) {

@@ -9,27 +9,14 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include "tests/unit/app/fleet/hosts.hpp"
+
 namespace spead::app {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
-HostLook host(const std::string& name, const std::string& shard, std::uint64_t endpoints,
-              std::uint64_t lost = 0) {
-    HostLook look;
-    look.target = {name, shard};
-    look.plan = "ta";
-    look.shard = shard;
-    look.endpoints = endpoints;
-    look.endpoints_all = 6;
-    look.bytes_per_second = 1e9;
-    look.packets_per_second = 1e6;
-    look.heaps_lost = lost;
-    look.run_seconds = 10;
-    return look;
-}
+using spead::test::host;
 
 std::string line_with(const TopFrame& frame, const std::string& words) {
     const auto found = std::ranges::find_if(
@@ -43,31 +30,18 @@ TEST(FleetFrame, ShowsEachProcessInTheOrderOfShards) {
     const TopFrame frame = fleet_frame(before, now, {}, {160, 0});
     EXPECT_EQ(frame.lines[0], "2 of 2 processes answer; 16.0 Gb/s, 2.00 Mpps");
     ASSERT_GT(frame.lines.size(), frame.heading + 2);
-    EXPECT_THAT(frame.lines[frame.heading + 1], HasSubstr("9/11  ok"));
+    EXPECT_THAT(frame.lines[frame.heading + 1], HasSubstr("9/11  losing"));
     EXPECT_THAT(frame.lines[frame.heading + 1], HasSubstr(" 7"));
     EXPECT_THAT(frame.lines[frame.heading + 2], HasSubstr("10/11  ok"));
     EXPECT_THAT(line_with(fleet_frame({}, now, {}, {160, 0}), "a:1"), HasSubstr("-"));
 }
 
-TEST(FleetFrame, NamesWhatIsMissing) {
-    EXPECT_THAT(fleet_faults({host("a:1", "0/2", 3), host("b:1", "1/2", 3)}), IsEmpty());
-    // A replica replaces no other shard.
-    EXPECT_THAT(
-        fleet_faults({host("a:1", "0/2", 3), host("b:1", "0/2", 3)}),
-        ElementsAre("plan ta: no host has shard 1/2", "plan ta: 3 of its 6 endpoints are received nowhere"));
-    EXPECT_THAT(fleet_faults({host("a:1", "0/2", 3), no_look_at({"b:1", "1/2"}, "Timeout")}),
-                ElementsAre("no answer: b:1", "plan ta: no host has shard 1/2",
-                            "plan ta: 3 of its 6 endpoints are received nowhere"));
-    // A replica that has not read the new plan yet, before and after the other one.
-    EXPECT_THAT(fleet_faults({host("a:1", "0/1", 3), host("b:1", "0/1", 6)}), IsEmpty());
-    EXPECT_THAT(fleet_faults({host("b:1", "0/1", 6), host("a:1", "0/1", 3)}), IsEmpty());
-    EXPECT_THAT(fleet_faults({host("a:1", "0/2", 3), host("b:1", "1/3", 2)}),
-                ElementsAre("plan ta: hosts count its shards differently: 0/2, 1/3"));
-}
-
-TEST(FleetFrame, TakesCountsOfShardsThatNoProgramHas) {
-    for (const char* shard : {"", "/", "0/", "x/y", "0/99999", "0/99999999999999999999", "1/0"})
-        EXPECT_LE(fleet_faults({host("a:1", shard, 6)}).size(), 1U) << shard;
+TEST(FleetFrame, SaysWhatAProcessFinds) {
+    std::vector<HostLook> now{host("a:1", "0/1", 6)};
+    now[0].findings = {{"vis", "consumer_too_slow", "consumer", "3 heaps found a full queue", "", 1}};
+    EXPECT_THAT(line_with(fleet_frame({}, now, {}, {160, 0}), "a:1"), HasSubstr("problem"));
+    EXPECT_THAT(line_with(fleet_frame({}, now, {}, {160, 0}), "a:1"),
+                HasSubstr("vis: 3 heaps found a full queue"));
 }
 
 TEST(FleetFrame, FitsEveryTerminal) {

@@ -22,6 +22,8 @@ spead_stream_heaps_total{stream="a",end="evicted"} 4
 spead_stream_heaps_total{stream="a",end="timed_out"} 3
 spead_stream_heaps_dropped_full_total{stream="a"} 2
 spead_stream_heaps_unwritten_total{stream="a"} 1
+spead_stream_heaps_device_error_total{stream="a"} 6
+spead_stream_expected_bytes_per_second{stream="a"} 2000
 spead_stream_missing_packets_total{stream="a"} 9
 spead_run_duration_seconds 12.5
 spead_port_up{port="p0"} 1
@@ -41,7 +43,8 @@ TEST(HostLook, TakesWhatIsShown) {
     EXPECT_EQ(look.bytes_per_second, 1500);
     EXPECT_EQ(look.packets_per_second, 10);
     EXPECT_EQ(look.heaps_complete, 100U);
-    EXPECT_EQ(look.heaps_lost, 10U);
+    EXPECT_EQ(look.heaps_lost, 16U);
+    EXPECT_EQ(look.expected_bytes_per_second, 2000);
     EXPECT_EQ(look.missing_packets, 9U);
     EXPECT_THAT(look.faults, ElementsAre("port p1 is down", "lcore 2 is silent", "stream b is not received",
                                          "stream a has a sink that failed"));
@@ -86,10 +89,10 @@ TEST(HostLook, LosesBetweenTwoLooksOfOneRun) {
     HostLook now = before;
     now.heaps_lost = 7;
     now.run_seconds = 11;
-    EXPECT_EQ(lost_between(before, now), 2U);
+    EXPECT_EQ(lost_between(&before, now), 2U);
     now.run_seconds = 1;
-    EXPECT_EQ(lost_between(before, now), std::nullopt);
-    EXPECT_EQ(lost_between(before, no_look_at({}, "gone")), std::nullopt);
+    EXPECT_EQ(lost_between(&before, now), std::nullopt);
+    EXPECT_EQ(lost_between(&before, no_look_at({}, "gone")), std::nullopt);
 }
 
 }  // namespace

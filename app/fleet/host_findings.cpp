@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/fleet/host_findings.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/core.h>
+
+#include "base/printable.hpp"
+#include "observe/json.hpp"
+
+namespace spead::app {
+
+namespace {
+
+using observe::Json;
+
+/// Holds the seconds after which a finding that no longer grows is over, as on the page of a process.
+constexpr double kLately = 5;
+/// Lists the causes that are on purpose, or normal at the start.
+constexpr std::array<std::string_view, 2> kNoLoss{"impaired", "cut_by_join"};
+
+std::string text_of(const Json& entry, const char* key) {
+    const auto found = entry.find(key);
+    if (found == entry.end() || !found->is_string())
+        return {};
+    const auto& text = found->get_ref<const std::string&>();
+    return printable(std::string_view(text).substr(0, kLongestText));
+}
+
+double number_of(const Json& entry, const char* key) {
+    const auto found = entry.find(key);
+    return found != entry.end() && found->is_number() ? found->get<double>() : 0;
+}
+
+/// Returns whether the finding is a loss that goes on. One without a time of its last growth is a state.
+bool is_now(const Json& entry, double run_seconds) {
+    const auto until = entry.find("until_s");
+    if (until != entry.end() && !until->is_null())
+        return false;
+    const double last = number_of(entry, "last_s");
+    return last <= 0 || run_seconds - last <= kLately;
+}
+
+}  // namespace
+
+std::vector<HostFinding> findings_now(std::string_view json, double run_seconds) {
+    std::vector<HostFinding> found;
+    const Json all = Json::parse(json, nullptr, false);
+    if (!all.is_array())
+        return found;
+    for (const Json& entry : all) {
+        if (found.size() == kMostFindings)
+            break;
+        if (!entry.is_object() || !is_now(entry, run_seconds))
+            continue;
+        HostFinding finding{.where = text_of(entry, "where"),
+                            .cause = text_of(entry, "cause"),
+                            .stage = text_of(entry, "stage"),
+                            .what = text_of(entry, "what"),
+                            .fix = text_of(entry, "fix"),
+                            .first_s = number_of(entry, "first_s")};
+        if (finding.cause.empty() || std::ranges::find(kNoLoss, finding.cause) != kNoLoss.end())
+            continue;
+        if (const double count = number_of(entry, "count"); count > 0)
+            finding.what = fmt::format("{:.0f} {} {}", count, text_of(entry, "unit"), finding.what);
+        found.push_back(std::move(finding));
+    }
+    return found;
+}
+
+}  // namespace spead::app

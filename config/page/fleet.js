@@ -3,6 +3,7 @@
 
 import {byId, el, Keyed, setAttribute, setText, show} from "/page/dom.js";
 import {Hosts, KINDS} from "/page/fleet_hosts.js";
+import {plain} from "/page/judgement.js";
 import {SIGNS} from "/page/parts.js";
 import {age, bits, clock, perSecond} from "/page/units.js";
 
@@ -35,7 +36,7 @@ function itemsOf() {
             items.push({key: `${host.address}\n${fault}`, kind, head: `${host.address}: ${fault}`, facts: `fault, ${since}`, fix: ""});
         for (const finding of host.findings)
             items.push({key: `${host.address}\n${finding.where}\n${finding.cause}`, kind, head: `${host.address}, ${finding.where}: ${finding.what}`,
-                        facts: `${finding.stage} · ${finding.cause.replaceAll("_", " ")} · for ${age(host.run_s - finding.first_s)}`, fix: finding.fix});
+                        facts: `${finding.stage} · ${plain(finding.cause)} · for ${age(host.run_s - finding.first_s)}`, fix: finding.fix});
     }
     return items;
 }

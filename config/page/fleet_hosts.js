@@ -2,6 +2,7 @@
 // Shows the processes of a fleet, a row for each, the worst first.
 
 import {byId, el, Keyed, row, setAttribute, setText, show} from "/page/dom.js";
+import {plain} from "/page/judgement.js";
 import {bar, signed, sparkline} from "/page/parts.js";
 import {Ring} from "/page/ring.js";
 import {age, bits, NOTHING, number, percent, short, whole} from "/page/units.js";
@@ -12,9 +13,9 @@ const WITH_FILTER = 12; // processes, from which on they can be filtered
 
 export const KINDS = {"no answer": "bad", fault: "bad", problem: "bad", losing: "past", ok: "ok"};
 
-// Returns what is wrong with a process, in words.
-export const reasonsOf = (host) =>
-    host.failure !== "" ? [host.failure] : [...host.faults, ...host.findings.map((finding) => `${finding.where}: ${finding.what}`)];
+// Returns what is wrong with a process, in few words: the list of problems has all.
+const reasonsOf = (host) =>
+    host.failure !== "" ? [host.failure] : [...host.faults, ...host.findings.map((finding) => `${finding.where}: ${plain(finding.cause)}`)];
 
 export class Hosts {
     constructor() {

@@ -21,7 +21,7 @@ device = "net_ring0"
 name = "archive"
 port = "p0"
 endpoints = ["239.2.0.0:7148"]
-expected_rate = "29Mbps"
+expected_rate = "10Mbps"
 heaps = {{ max_bytes = "64KiB", queue_depth = 1, on_full = "drop_newest" }}
 sink = {{ kind = "file", directory = "{directory}" }}
 [[send]]
@@ -73,7 +73,7 @@ class FleetPage(page_test.Page):
         self.until_text(".finding.bad h3", f"^{re.escape(at_slow)}, archive: \\d+ heaps ")
         self.until_text(".finding.bad .cure", "raise heaps.queue_depth or do less per heap")
         self.until_text("#host-table tbody tr:first-child td", "▼ ")
-        self.until_text("#host-table tbody tr:first-child td", "of 29.0 Mb.s")
+        self.until_text("#host-table tbody tr:first-child td", "of 10.0 Mb.s")
         self.until_text("#plans", "Plan fleet: 4 of 4 endpoints are received")
         self.assertEqual(self.window.run("return document.querySelector('#host-table tbody a').href"), f"http://{at_slow}/")
         for wide, scheme in ((1400, "light"), (390, "dark")):

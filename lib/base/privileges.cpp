@@ -133,8 +133,8 @@ std::vector<pid_t> threads() {
 }
 
 /// Returns whether a thread is a worker of io_uring (PF_IO_WORKER in the flags of proc_pid_stat(5), Linux
-/// 5.12). It runs the kernel's code alone, takes no signal, and has the credentials of whoever submitted a
-/// request while it works on it.
+/// 5.12). It runs the kernel's code alone, takes no signal, and has the credentials of the thread that
+/// submitted a request while it works on it.
 bool is_io_worker(pid_t id) {
     constexpr unsigned long kIoWorker = 0x10;
     std::ifstream file(fmt::format("/proc/self/task/{}/stat", id));

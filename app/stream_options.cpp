@@ -58,11 +58,10 @@ void add_duration(OptionSet& options, StreamWords& words, const std::string& def
 /// Adds options for sending; the same for send and loopback.
 void add_send_details(OptionSet& options, StreamWords& words) {
     add_keys(options, &words.send,
-             {"send.pattern",   "send.senders",      "send.first_time", "send.repeat_items",
-              "send.heap_size", "send.items",        "send.heaps",      "send.max_packet_size",
-              "send.dst_mac",   "send.rate",         "send.burst_size", "send.burst_rate_ratio",
-              "send.pacer",     "send.first_count",  "send.count_step", "send.addr_bits",
-              "send.zero_copy", "send.udp_checksum", "send.impair",     "send.from"});
+             {"send.pattern", "send.senders", "send.first_time", "send.repeat_items", "send.heap_size",
+              "send.items", "send.heaps", "send.max_packet_size", "send.dst_mac", "send.rate",
+              "send.burst_size", "send.burst_rate_ratio", "send.pacer", "send.first_count", "send.count_step",
+              "send.addr_bits", "send.zero_copy", "send.udp_checksum", "send.impair"});
 }
 
 /// Returns one stream per endpoint argument, or one for all.
@@ -224,7 +223,7 @@ void add_send_options(CLI::App& app, StreamWords& words) {
     add_port(app, words, " [$DPDK_SPEAD_INTERFACE]");
     OptionSet options(app);
     add_send_details(options, words);
-    add_keys(options, &words.send, {"send.max_heaps", "send.dscp", "send.ttl", "send.verify"});
+    add_keys(options, &words.send, {"send.from", "send.max_heaps", "send.dscp", "send.ttl", "send.verify"});
     add_duration(options, words);
     options.key("send.lcore", &words.send);
 }

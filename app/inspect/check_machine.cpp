@@ -61,7 +61,14 @@ Findings check_chunks(const port::Machine& machine, const runtime::Layout& layou
     const auto shortage_for = [&](std::size_t bytes) {
         runtime::EalMemory need = eal_has_some ? layout.eal_memory : runtime::EalMemory{};
         need[-1] += bytes;
-        return runtime::huge_shortage(have, need);
+        auto shortage = runtime::huge_shortage(have, need);
+        if (shortage && !eal_has_some) {
+            // Pages that are reserved for the chunks may suffice for EAL, which then takes them.
+            need = layout.eal_memory;
+            need[-1] += bytes;
+            shortage->command = runtime::huge_shortage(have, need)->command;
+        }
+        return shortage;
     };
     Findings findings;
     const bool driver = machine.files.exists("/proc/driver/nvidia/version");

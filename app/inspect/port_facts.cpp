@@ -114,11 +114,14 @@ std::string describe(const PortFacts& port) {
     line("link", port.link);
     line("firmware", port.firmware);
     line("NUMA node", port.numa_node < 0 ? "any" : fmt::format("{}", port.numa_node));
-    line("queues", fmt::format("receive {}, transmit {}", port.max_rx_queues, port.max_tx_queues));
+    // Of a port that was not opened, the PMD has told nothing.
+    if (port.max_rx_queues != 0 || port.max_tx_queues != 0)
+        line("queues", fmt::format("receive {}, transmit {}", port.max_rx_queues, port.max_tx_queues));
     if (port.max_rx_descriptors != 0)
         line("descriptors",
              fmt::format("receive {}, transmit {}", port.max_rx_descriptors, port.max_tx_descriptors));
-    line("MTU", fmt::format("{}, at most {}", port.mtu, port.max_mtu));
+    line("MTU", port.max_mtu == 0 ? fmt::format("{}", port.mtu)
+                                  : fmt::format("{}, at most {}", port.mtu, port.max_mtu));
     line("receive offloads",
          port.rx_offloads.empty() ? "none" : fmt::format("{}", fmt::join(port.rx_offloads, " ")));
     line("transmit offloads",

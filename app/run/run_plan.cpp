@@ -16,7 +16,9 @@
 #include "observe/api_access.hpp"
 #include "observe/metrics.hpp"
 #include "observe/report_file.hpp"
+#include "runtime/event_command.hpp"
 #include "runtime/layout_busy.hpp"
+#include "runtime/stored_heaps.hpp"
 
 namespace spead::app {
 
@@ -41,13 +43,26 @@ void check_token(const runtime::RuntimePlan& plan) {
     const observe::ApiToken token(plan.api_token_file);
 }
 
+/// Refuses a run whose files and programs are absent. Changes nothing, and takes nothing that a run has.
+void check_inputs(const RunOptions& options) {
+    check_token(options.plan.runtime);
+    check_readable(options.cmdline_file);
+    if (!options.plan.runtime.on_event.empty())
+        const runtime::EventCommand command(options.plan.runtime.on_event);
+}
+
+/// Refuses stored heaps that cannot be sent. A run finds that out by itself.
+void check_stored_heaps(const runtime::Plan& plan) {
+    for (const runtime::SendPlan& send : plan.sends)
+        if (!send.from.empty())
+            runtime::StoredHeaps(send.from, wire::Flavour(send.address_bits)).check();
+}
+
 /// Refuses before EAL starts a run that would fail after it.
 void check_run(const RunOptions& options, const CommonOptions& common) {
     observe::check_writable(common.json_path);
     if (options.plan.runtime.metrics)
         observe::check_metrics(*options.plan.runtime.metrics);
-    check_token(options.plan.runtime);
-    check_readable(options.cmdline_file);
 }
 
 }  // namespace
@@ -62,7 +77,9 @@ int run_plan(const RunOptions& options, const Invocation& invocation) {
         claim_input(options.plan.runtime.api_token_file, FileUse::Way::read, "--api-token-file");
     const FileUse report = observe::claim_report(common.json_path, "--json");
     PreparedRun prepared(options, invocation.eal_args);
+    check_inputs(options);
     if (common.check) {
+        check_stored_heaps(options.plan);
         tell(stdout, "{}", describe_run(prepared, options.plan));
         return kSuccess;
     }

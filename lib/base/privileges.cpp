@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/privileges.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -12,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <thread>
@@ -130,6 +132,25 @@ std::vector<pid_t> threads() {
     return ids;
 }
 
+/// Returns whether a thread is a worker of io_uring (PF_IO_WORKER in the flags of proc_pid_stat(5), Linux
+/// 5.12). It runs the kernel's code alone, takes no signal, and has the credentials of the thread that
+/// submitted a request while it works on it.
+bool is_io_worker(pid_t id) {
+    constexpr unsigned long kIoWorker = 0x10;
+    std::ifstream file(fmt::format("/proc/self/task/{}/stat", id));
+    std::string text;
+    std::getline(file, text);
+    // A name may have blanks and parentheses. Behind it: state, five numbers, flags.
+    std::istringstream fields(text.substr(std::min(text.rfind(')') + 1, text.size())));
+    char state = 0;
+    std::array<long, 5> skipped{};
+    unsigned long flags = 0;
+    fields >> state;
+    for (long& number : skipped)
+        fields >> number;
+    return (fields >> flags) && (flags & kIoWorker) != 0;
+}
+
 /// Holds a thread's facts from /proc; none when it has ended.
 struct TaskFacts {
     std::string name;
@@ -201,7 +222,7 @@ std::vector<std::string> keep_privileges(Privileges kept, std::chrono::milliseco
         std::vector<std::string> left;
         for (const pid_t id : threads()) {
             const auto facts = facts_of(id);
-            if (!facts || !more_than(*facts))
+            if (!facts || !more_than(*facts) || is_io_worker(id))
                 continue;
             left.push_back(facts->name);
             const auto now = Clock::now();

@@ -230,7 +230,7 @@ void prompt_kernel(const NetdevFacts& netdev, Hop& hop) {
 [[noreturn]] void give_up(const NetdevFacts& netdev, const Hop& hop) {
     throw_error(netdev.name,
                 "no MAC address for {}: it is not in the kernel's neighbour table of this interface, and it "
-                "did not answer ARP requests",
+                "did not answer ARP requests; start it, or add a route if it is behind a router",
                 hop.text());
 }
 

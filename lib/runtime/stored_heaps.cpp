@@ -28,6 +28,7 @@ namespace {
 using IndexJson = nlohmann::json;
 
 constexpr const char* kHeapIndex = "heaps.jsonl";
+constexpr const char* kChunkIndex = "chunks.jsonl";
 
 /// Says what is wrong with a line.
 struct IndexFault {
@@ -129,6 +130,8 @@ StoredHeaps::StoredHeaps(const std::string& from, wire::Flavour flavour)
         ::open(only_.empty() ? from.c_str() : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     FileDescriptor index(openat(directory_.get(), kHeapIndex, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     struct stat facts {};
+    if (!index && only_.empty() && faccessat(directory_.get(), kChunkIndex, F_OK, 0) == 0)
+        throw_error(from, "it has chunks, and only heaps can be sent; store the stream without a placement");
     if (!index || fstat(index.get(), &facts) != 0)
         throw_error(index_, "cannot read the index: {}; give what --sink file:DIR or raw:DIR has written",
                     std::strerror(errno));

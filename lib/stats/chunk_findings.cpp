@@ -138,7 +138,8 @@ class ChunkFindings {
                                       s_.odd_packet, s_.usual_packet);
         add(Cause::contradictions, Stage::packet, count, "packets",
             "are cut otherwise than the first ones of the stream" + sizes,
-            "let all senders use packets of the same size, and name it in `placement` (`presence packet`); "
+            "if only the first packet of a heap has its items, set `way` to \"tracked\"; otherwise let all "
+            "senders use packets of the same size, and name it in `placement` (`presence packet`); "
             "after a change of the size, `stream stop` and `stream start` it at the prompt");
     }
 

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The session, plans, counters and the log. Each case is a process of its own: EAL starts once in one."""
 
+import io
+import itertools
+import re
 import subprocess
 import sys
 import textwrap
+import threading
 
 import programs
 import pytest
@@ -170,6 +174,28 @@ def test_the_progress_line_moves():
         print(file.getvalue())
     """)
     assert "1 stream (" in done.stdout and "0 missed" in done.stdout
+
+
+def test_the_first_and_the_last_progress_line_have_a_rate(monkeypatch):
+    """Each reading has 4 TB more."""
+    import dpdk_spead.stats as stats
+
+    moved, second_line = itertools.count(0, 4_000_000_000_000), threading.Event()
+
+    def counters():
+        received = next(moved)
+        if received > 12_000_000_000_000:
+            second_line.set()
+        return {"streams": [{"packets": {"received": 7}, "bytes": received}], "sends": [],
+                "ports": [{"nic": {"missed": 3}}]}
+
+    monkeypatch.setattr(stats, "counters", counters)
+    for interval, lines in ((60, 1), (0.01, 3)):
+        file = io.StringIO()
+        with stats.Progress(interval, file):
+            assert interval == 60 or second_line.wait(20)
+        rates = re.findall(r"([0-9.]+) Gb/s, 3 missed", file.getvalue())
+        assert len(rates) >= lines and all(float(rate) > 0 for rate in rates), rates
 
 
 def test_the_module_shows_what_is_there():

@@ -152,6 +152,25 @@ class Check(harness.ProgramTest):
                 self.assertIn("--file-prefix", finished.out)
                 self.assertEqual(sorted(self.directory.iterdir()), before)
 
+    def test_a_program_or_a_file_that_is_absent_is_told(self):
+        config = self.directory / "plan.toml"
+        config.write_text("""version = 1
+runtime.on_event = ["/nonexistent/program"]
+[[port]]
+name = "p0"
+device = "net_ring0"
+[[receive]]
+name = "s0"
+port = "p0"
+endpoints = ["239.1.1.1:7148"]
+""", encoding="utf-8")
+        self.refused("run", "--config", config, "--check", status=1, says=("on_event", "/nonexistent/program"))
+        words = ("recv", ENDPOINT, "--port", "net_ring0", "--check")
+        self.refused(*words, "--cmdline-file", "/nonexistent/file", status=1, says=("cannot read the commands",))
+        self.refused("send", ENDPOINT, "--port", "net_null0", "--from", "/nonexistent/heaps", "--check", status=1,
+                     says=("/nonexistent/heaps",))
+        self.refused(*words, "--metrics", 0, "--api-token-file", "/nonexistent/token", status=1, says=("token",))
+
     def test_the_plan_is_a_configuration_with_the_same_plan(self):
         words = ("recv", ENDPOINT, "239.1.1.2:7148", "--port", "net_null0", "--max-heap-bytes", "1MiB", "--sink",
                  "verify", "--poll", "busy")

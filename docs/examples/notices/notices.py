@@ -33,5 +33,7 @@ def notices(address):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
     for one in notices(sys.argv[1]):
         print(one, flush=True)

@@ -10,6 +10,8 @@ import sys
 import numpy as np
 from notices import notices
 
+if len(sys.argv) < 2:
+    sys.exit(__doc__)
 for notice in notices(sys.argv[1]):
     data, there = (np.memmap(notice["path"], np.uint8, "r", place["offset"], place["bytes"])
                    for place in (notice["payload"], notice["presence"]))

@@ -11,6 +11,8 @@ import sys
 from kafka import KafkaProducer
 from notices import notices
 
+if len(sys.argv) < 2:
+    sys.exit(__doc__)
 producer = KafkaProducer(bootstrap_servers=sys.argv[2] if len(sys.argv) > 2 else "localhost:9092",
                          key_serializer=str.encode, value_serializer=lambda notice: json.dumps(notice).encode())
 for notice in notices(sys.argv[1]):

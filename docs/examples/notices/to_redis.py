@@ -10,6 +10,8 @@ import sys
 import redis
 from notices import notices
 
+if len(sys.argv) < 2:
+    sys.exit(__doc__)
 server = redis.Redis(host=sys.argv[2] if len(sys.argv) > 2 else "localhost")
 for notice in notices(sys.argv[1]):
     server.publish(f"chunks.{notice['stream']}", json.dumps(notice))

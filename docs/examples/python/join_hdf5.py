@@ -48,4 +48,6 @@ def join(out, axis, paths):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
     join(Path(sys.argv[1]), sys.argv[2], [Path(word) for word in sys.argv[3:]])

@@ -27,6 +27,8 @@ def read(directory, index):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
     kind = sys.argv[2] if len(sys.argv) > 2 else "heaps"
     for line, payload in read(Path(sys.argv[1]), f"{kind}.jsonl"):
         name = line["cnt" if kind == "heaps" else "chunk"]

@@ -16,7 +16,7 @@ stream = recv.Stream(ds.ThreadPool(), recv.StreamConfig(max_heaps=4), recv.RingS
 stream.add_udp_reader(group, int(port), interface_address=address[0] if address else "")
 
 items = ds.ItemGroup()
-for heap in stream:  # ends with the sender's stop item, or Ctrl-C
+for heap in stream:  # ends with the sender's stop item
     for name, item in items.update(heap).items():
         print(f"heap {heap.cnt}: {name} = {item.value!r:.60}")
 print(f"{stream.stats.heaps} heaps, {stream.counters['packets_lost']} packets lost before the stream")

@@ -77,7 +77,8 @@ def html(report: Dict[str, Any]) -> str:
 class Progress:
     """Writes a line about the session every `interval` seconds, on a thread, until the `with` block ends.
 
-    On a terminal or in a notebook each line replaces the one before.
+    On a terminal or in a notebook each line replaces the one before. Rates are over the time since the line before;
+    that of the last line is over the whole time.
     """
 
     def __init__(self, interval: float = 1.0, file: Optional[TextIO] = None) -> None:
@@ -87,11 +88,16 @@ class Progress:
         self._file = file if file is not None else sys.stderr
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, name="dpdk_spead progress", daemon=True)
+        self._first: tuple = (None, 0.0)
 
     def _run(self) -> None:
-        before, since = None, time.monotonic()
+        last = self._first
         while not self._done.wait(self._interval):
-            before, since = self._line(before, since)
+            last = self._line(*last)
+
+    @staticmethod
+    def _moved(report: Dict[str, Any]) -> int:
+        return sum(s["bytes"] for s in report["streams"])
 
     def _line(self, before: Optional[int], since: float) -> tuple:
         try:
@@ -100,7 +106,7 @@ class Progress:
             self._file.write(f"\r{error}\n")
             return before, since
         now = time.monotonic()
-        moved = sum(s["bytes"] for s in report["streams"])
+        moved = self._moved(report)
         rate = 0.0 if before is None else 8e-9 * max(0, moved - before) / max(now - since, 1e-9)
         lost = sum(p["nic"]["missed"] for p in report["ports"])
         self._file.write(f"\r{summary(report)}, {rate:.2f} Gb/s, {lost:,} missed\x1b[K")
@@ -108,11 +114,15 @@ class Progress:
         return moved, now
 
     def __enter__(self) -> "Progress":
+        try:
+            self._first = (self._moved(counters()), time.monotonic())
+        except Exception:
+            pass  # the first line says why
         self._thread.start()
         return self
 
     def __exit__(self, *_: Any) -> None:
         self._done.set()
         self._thread.join()
-        self._line(None, time.monotonic())
+        self._line(*self._first)
         self._file.write("\n")

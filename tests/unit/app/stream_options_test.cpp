@@ -376,6 +376,11 @@ TEST(Loopback, ACountOfHeapsReplacesTheDuration) {
     EXPECT_EQ(planned("loopback --heaps -1").end.duration, 5);
 }
 
+TEST(Loopback, HasNoStoredHeapsBecauseItVerifiesItsOwn) {
+    EXPECT_THROW(planned("loopback --from out"), UsageError);
+    EXPECT_EQ(planned("send --port net_null0 --from out 239.1.2.3:7148").sends[0].from, "out");
+}
+
 TEST(Loopback, BothEndsShareWhatMustAgree) {
     const Plan plan = planned(
         "loopback --device net_ring7 --max-packet-size 8192 --max-heaps 9 --heap-size 1MiB "

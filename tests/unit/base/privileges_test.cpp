@@ -3,9 +3,12 @@
 
 #include <atomic>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <gmock/gmock.h>
+#include <iterator>
+#include <liburing.h>
 #include <linux/capability.h>
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -105,6 +108,33 @@ TEST_F(PrivilegesDeathTest, EveryThreadKeepsWhatIsKeptAndNothingElse) {
             t.join();
         EXPECT_EQ(right, 5);
         EXPECT_EQ(permitted_privileges(), kKept);
+    });
+}
+
+TEST_F(PrivilegesDeathTest, WorkersOfTheKernelAreLeftAlone) {
+    in_a_process([] {
+        io_uring ring{};
+        if (io_uring_queue_init(2, &ring, 0) < 0)
+            return;  // this machine has no io_uring
+        int ends[2];
+        ASSERT_EQ(pipe(ends), 0);
+        char byte = 0;
+        io_uring_sqe* const request = io_uring_get_sqe(&ring);
+        io_uring_prep_read(request, ends[0], &byte, 1, 0);
+        request->flags |= IOSQE_ASYNC;  // by a worker at once
+        ASSERT_EQ(io_uring_submit(&ring), 1);
+        const auto threads = [] {
+            const std::filesystem::directory_iterator tasks("/proc/self/task");
+            return std::distance(begin(tasks), end(tasks));
+        };
+        while (threads() < 2)
+            std::this_thread::yield();
+        EXPECT_THAT(keep_privileges(kKept, 500ms), IsEmpty());
+        EXPECT_EQ(write(ends[1], "x", 1), 1);
+        io_uring_cqe* done = nullptr;
+        ASSERT_EQ(io_uring_wait_cqe(&ring, &done), 0);
+        EXPECT_EQ(done->res, 1);
+        io_uring_queue_exit(&ring);
     });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/stored_heaps.hpp"
 
+#include <fstream>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -183,6 +184,8 @@ TEST(StoredHeaps, RefusesPlacesOutsideOfFiles) {
     const Directory empty;
     EXPECT_THAT(error_of([&] { StoredHeaps(empty.path()); }), HasSubstr("cannot read the index"));
     EXPECT_THAT(error_of([&] { StoredHeaps(empty.file("none")); }), HasSubstr("no such directory or file"));
+    std::ofstream(empty.file("chunks.jsonl")) << "{}\n";
+    EXPECT_THAT(error_of([&] { StoredHeaps(empty.path()); }), HasSubstr("it has chunks, and only heaps"));
 }
 
 TEST(StoredHeaps, NoticesAFileThatIsCutMeanwhile) {

@@ -164,7 +164,8 @@ TEST(ChunkFindings, PacketsOfAnotherSizeAreToldWithBothSizes) {
     s.streams[0].odd_packet = 4096;
     s.streams[0].usual_packet = 1024;
     EXPECT_THAT(sentence(s, Cause::contradictions),
-                HasSubstr("one has 4096 bytes of payload, and those before it have 1024"));
+                AllOf(HasSubstr("one has 4096 bytes of payload, and those before it have 1024"),
+                      HasSubstr("set `way` to \"tracked\"")));
     s.streams[0].odd_packet = 1024;
     EXPECT_THAT(sentence(s, Cause::contradictions), HasSubstr("one begins inside of another"));
 }

@@ -114,6 +114,16 @@ TEST(DescribePort, TellsWhatIsKnown) {
                                        HasSubstr("NUMA node                   any"), Not(HasSubstr("IPv4"))));
 }
 
+TEST(DescribePort, LimitsThatNobodyToldAreLeftOut) {
+    PortFacts derived = card();
+    EXPECT_THAT(describe(derived), HasSubstr("queues                      receive 1024, transmit 0\n"));
+    EXPECT_THAT(describe(derived), HasSubstr("MTU                         9000\n"));
+    derived.max_rx_queues = 0;
+    EXPECT_THAT(describe(derived), Not(HasSubstr("queues")));
+    derived.max_mtu = 9978;
+    EXPECT_THAT(describe(derived), HasSubstr("MTU                         9000, at most 9978\n"));
+}
+
 TEST(DescribePort, OneThatCouldNotBeOpenedSaysWhy) {
     PortFacts port;
     port.named = "eth0";

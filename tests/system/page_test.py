@@ -10,6 +10,7 @@ import re
 import socket
 import threading
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -209,6 +210,11 @@ heaps = {{ max_bytes = "64KiB" }}
         self.until_verdict("problem.* now – .*lcore 1 on CPU \\d+: lcore silent")
         self.expect_finding("lcore_silent", "lcore 1 on CPU \\d+", "do not change until it answers")
         self.expect_stage("lcore", "bad")
+        with urllib.request.urlopen(f"{self.url}healthz", timeout=30 * harness.PATIENCE) as alive:
+            self.assertEqual(alive.read(), b"ok\n", "it is alive for lcore_timeout")
+        with self.assertRaisesRegex(urllib.error.HTTPError, "503") as refused:
+            urllib.request.urlopen(f"{self.url}readyz", timeout=30 * harness.PATIENCE)
+        refused.exception.close()
         held.let_go()
         self.until_verdict("^Nothing is lost now; \\d losses")
         self.until_text(".finding.past[data-cause=lcore_silent]", "keep other programs off its CPU")

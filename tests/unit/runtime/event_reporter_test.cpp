@@ -6,9 +6,8 @@
 #include <poll.h>
 #include <sstream>
 
-#include <gtest/gtest.h>
-
 #include <fmt/core.h>
+#include <gtest/gtest.h>
 
 #include "base/error.hpp"
 #include "tests/support/scratch_directory.hpp"

@@ -56,9 +56,9 @@ runtime::EngineHooks EngineRun::hooks() {
         notifications_.tell(runtime::sentence_of(stream, event));
         views_.events().add(stream, event);
     };
-    s.on_lcore = [this](const std::string& what) {
+    s.on_lcore = [this](const std::string& what, double at_s) {
         notifications_.tell(what);
-        views_.events().add_lcore(what);
+        views_.events().add_lcore(what, at_s);
     };
     s.interrupt_fd = channels_.signals.fd();
     s.by_configuration = options_.by_configuration();

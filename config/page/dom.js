@@ -66,6 +66,17 @@ export class Keyed {
     }
 }
 
+const NAMES = 500; // of a <select>, most
+
+// Returns whether a <select> has no room for all of them.
+export const tooMany = (parts) => parts.length > NAMES;
+
+// Returns the choices of a <select> of streams or senders. If they are too many, they are those that `wanted` is part of.
+export function namesOf(parts, wanted = "") {
+    const mine = tooMany(parts) ? parts.filter((one) => one.name.toLowerCase().includes(wanted.toLowerCase())) : parts;
+    return mine.slice(0, NAMES).map((one) => [one.name, one.name]);
+}
+
 // Fills a <select> with names, and keeps the choice if it is still there.
 export function choices(select, entries) {
     const wanted = entries.map(([value, words]) => `${value}\n${words}`).join("\n\n");

@@ -22,8 +22,9 @@ export class Events {
         this.shown = model.events[0];
         this.list.update(model.events, (event) => event.sequence, (made, event) => {
             const [time, sign, words] = made.children;
-            setText(time, clock(event.time * 1000));
-            time.dateTime = new Date(event.time * 1000).toISOString();
+            const at = model.clockOfEvent(event);
+            setText(time, clock(at));
+            time.dateTime = new Date(at).toISOString();
             const good = GOOD.has(event.event) || event.text.includes("answers again");
             sign.className = `sign ${good ? "ok" : "bad"}`;
             setText(sign, good ? "✔" : "✖");

@@ -5,12 +5,13 @@
 import {Ring} from "/page/ring.js";
 import {number} from "/page/units.js";
 
-export const POINTS = 120; // of a series: two minutes of reports
+export const POINTS = 120; // of a series: two minutes, a point for each second
 export const EVENTS = 200; // kept events
 export const PARTS = 512; // streams, or lcores, that have series
 const PLACES = 64; // of an axis, most
 const APART = 2.5; // seconds between the earlier reports that are kept
 const EARLIER = 5;
+const UNLIKE = 1500; // ms by which a clock that was set differs
 
 export const timeOf = (report) => number(report.cleared_s) + number(report.duration_s);
 
@@ -42,8 +43,10 @@ class StreamSeries {
         this.axes = new Map();
     }
 
-    take(stream, earlier, seconds) {
-        this.rate.push(growth(stream.bytes, earlier?.bytes) / seconds);
+    // Adds `points` seconds. What grew over several of them is their mean; losses are shown once, at the end.
+    take(stream, earlier, seconds, points) {
+        this.rate.push(growth(stream.bytes, earlier?.bytes) / seconds, points);
+        this.lost.push(0, points - 1);
         this.lost.push(growth(heapsLost(stream), earlier ? heapsLost(earlier) : 0));
         const names = new Set();
         for (const axis of stream.axes ?? []) {
@@ -51,11 +54,11 @@ class StreamSeries {
             if (!this.axes.has(axis.name))
                 this.axes.set(axis.name, new Ring(POINTS));
             const then = find(earlier?.axes, "name", axis.name);
-            // One column for each report: the part of the heaps that came, for each entry; null: none was expected.
+            // One column for each second: the part of the heaps that came, for each entry; null: none was expected.
             this.axes.get(axis.name).push(axis.expected.slice(0, PLACES).map((expected, i) => {
                 const all = growth(expected, then?.expected[i]);
                 return all > 0 ? Math.min(growth(axis.present[i], then?.present[i]) / all, 1) : null;
-            }));
+            }), points);
         }
         for (const name of this.axes.keys())
             if (!names.has(name))
@@ -72,6 +75,9 @@ export class Model {
     begin(about) {
         this.about = about;
         this.report = null;
+        this.base = null; // the report at the end of the series
+        this.baseSecond = 0;
+        this.origin = null; // of the run, by this browser's clock
         this.earlier = []; // oldest first
         this.streams = new Map();
         this.lcores = new Map();
@@ -87,7 +93,18 @@ export class Model {
 
     // Returns the milliseconds since 1970 of a second of the run, by this browser's clock.
     clockOf(second) {
-        return this.arrived - (this.time - second) * 1000;
+        return this.origin + second * 1000;
+    }
+
+    // Returns the same for an event. Only one whose second is unknown has the time of the process's clock.
+    clockOfEvent(event) {
+        return event.at_s === null || event.at_s === undefined ? event.time * 1000 : this.clockOf(event.at_s);
+    }
+
+    // The report that came fastest tells best when the run began, until one of the clocks is set or drifts.
+    takeOrigin(report, arrived) {
+        const began = arrived - timeOf(report) * 1000;
+        this.origin = this.origin === null || Math.abs(began - this.origin) > UNLIKE ? began : Math.min(began, this.origin);
     }
 
     // Returns whether a report is of another run than the ones before it.
@@ -97,11 +114,10 @@ export class Model {
 
     takeReport(report, arrived) {
         const before = this.report;
-        const seconds = before === null ? 0 : timeOf(report) - timeOf(before);
-        if (before !== null && seconds <= 0)
+        if (before !== null && timeOf(report) <= timeOf(before))
             return false;
-        if (before !== null)
-            this.takeSeries(report, before, seconds);
+        this.takePoints(report);
+        this.takeOrigin(report, arrived);
         if (before !== null && (this.earlier.length === 0 || timeOf(before) - timeOf(this.earlier.at(-1)) >= APART))
             this.earlier.push(before);
         if (this.earlier.length > EARLIER)
@@ -111,16 +127,30 @@ export class Model {
         return true;
     }
 
-    takeSeries(report, before, seconds) {
+    // Adds the seconds that have passed, however far reports are apart: their axes are times.
+    takePoints(report) {
+        const time = timeOf(report);
+        if (this.base === null)
+            this.baseSecond = time;
+        const points = Math.round(time - this.baseSecond);
+        if (this.base !== null && points === 0)
+            return;
+        if (this.base !== null)
+            this.takeSeries(report, this.base, time - timeOf(this.base), Math.min(points, POINTS));
+        this.base = report;
+        this.baseSecond += points;
+    }
+
+    takeSeries(report, before, seconds, points) {
         for (const stream of report.streams.slice(0, PARTS)) {
             if (!this.streams.has(stream.name))
                 this.streams.set(stream.name, new StreamSeries());
-            this.streams.get(stream.name).take(stream, find(before.streams, "name", stream.name), seconds);
+            this.streams.get(stream.name).take(stream, find(before.streams, "name", stream.name), seconds, points);
         }
         for (const lcore of report.lcores.slice(0, PARTS)) {
             if (!this.lcores.has(lcore.lcore))
                 this.lcores.set(lcore.lcore, new Ring(POINTS));
-            this.lcores.get(lcore.lcore).push(loadOf(lcore, find(before.lcores, "lcore", lcore.lcore)) ?? 0);
+            this.lcores.get(lcore.lcore).push(loadOf(lcore, find(before.lcores, "lcore", lcore.lcore)) ?? 0, points);
         }
         for (const name of this.streams.keys())
             if (!find(report.streams, "name", name))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Draws where packets end: the stages from left to right (on a narrow page from above), and under each what ended there.
 
-import {byId, choices, Keyed, row, setAttribute, setText, svg} from "/page/dom.js";
+import {byId, choices, Keyed, namesOf, row, setAttribute, setText, svg} from "/page/dom.js";
 import {kindOfStage} from "/page/judgement.js";
 import {SIGNS} from "/page/parts.js";
 import {balanceOf, countsOf} from "/page/stages.js";
@@ -38,7 +38,7 @@ export class Picture {
     }
 
     update(model, items) {
-        choices(this.of, [["", "all"], ...model.report.streams.slice(0, 500).map((one) => [one.name, one.name])]);
+        choices(this.of, [["", "all"], ...namesOf(model.report.streams)]);
         const stream = this.of.value;
         const earlier = model.before(5);
         const seconds = earlier === null ? 0 : model.time - (earlier.cleared_s + earlier.duration_s);

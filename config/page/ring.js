@@ -8,10 +8,13 @@ export class Ring {
         this.count = 0;
     }
 
-    push(value) {
-        this.values[this.next] = value;
-        this.next = (this.next + 1) % this.values.length;
-        this.count = Math.min(this.count + 1, this.values.length);
+    // Adds a value, or several that are alike.
+    push(value, times = 1) {
+        for (let i = 0; i < times; i++) {
+            this.values[this.next] = value;
+            this.next = (this.next + 1) % this.values.length;
+        }
+        this.count = Math.min(this.count + times, this.values.length);
     }
 
     // Returns the value of `age` pushes ago; 0 is the latest.

@@ -80,14 +80,15 @@ export const STAGES = [
         heap("queued", "aside", "heaps that wait for the consumer now")]},
 ];
 
-// Returns the parts of a report that one stream concerns, or all ("").
+// Returns the parts of a report that one stream concerns, or all (""). Misses of its port may be other streams', too.
 export function partOf(report, stream) {
     const none = {streams: [], ports: []};
     if (report === null)
         return none;
-    return {ports: report.ports,
-            streams: stream === "" ? [...report.streams, ...(report.removed ? [{...report.removed, name: ""}] : [])] :
-                report.streams.filter((one) => one.name === stream)};
+    if (stream === "")
+        return {ports: report.ports, streams: [...report.streams, ...(report.removed ? [{...report.removed, name: ""}] : [])]};
+    const streams = report.streams.filter((one) => one.name === stream);
+    return {ports: report.ports.filter((port) => streams.some((one) => one.port === port.name)), streams};
 }
 
 // Returns each stage with its numbers, now and within the time since an earlier report (null: unknown).

@@ -2,7 +2,7 @@
 // Changes the process: shows each change as the prompt's command and as a request, asks, sends it with the token, and
 // shows the answer in the words of the process. The token stays in this module's memory; it is in no address and no storage.
 
-import {byId, choices, el, setAttribute, setText, show} from "/page/dom.js";
+import {byId, choices, el, namesOf, setAttribute, setText, show, tooMany} from "/page/dom.js";
 import {SIGNS} from "/page/parts.js";
 import {clock, whole} from "/page/units.js";
 
@@ -90,8 +90,9 @@ export class Steer {
 
     update(model) {
         this.model = model;
-        choices(byId("steer-stream"), model.report.streams.map((one) => [one.name, one.name]));
-        choices(byId("steer-send"), model.report.sends.map((one) => [one.name, one.name]));
+        const {streams, sends} = model.report;
+        choices(byId("steer-stream"), namesOf(streams, byId("filter").value));
+        choices(byId("steer-send"), namesOf(sends, byId("filter").value));
         show(byId("steer-sends"), model.report.sends.length > 0);
         this.showControls();
     }
@@ -100,7 +101,8 @@ export class Steer {
         const possible = this.model?.about?.changes === true;
         show(byId("token-form"), possible && this.#token === "");
         show(byId("controls"), possible && this.#token !== "");
-        setText(byId("steer-words"), possible ? "Each change is shown before it is made." :
+        const more = [this.model?.report.streams, this.model?.report.sends].some((parts) => parts && tooMany(parts));
+        setText(byId("steer-words"), possible ? `Each change is shown before it is made.${more ? " The lists show 500 names at most; the filter of the streams finds others." : ""}` :
             "This process can only be looked at: api_token_file in [runtime] (--api-token-file) allows changes.");
         const near = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
         setText(byId("token-words"), location.protocol === "https:" || near ? "" :

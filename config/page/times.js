@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Draws the latency of a stream's heaps: from the first packet to the hand-over, in buckets of the report.
 
-import {byId, choices, setText, svg} from "/page/dom.js";
+import {byId, choices, namesOf, setText, svg} from "/page/dom.js";
 import {duration, short} from "/page/units.js";
 
 const WIDE = 480;
@@ -28,7 +28,7 @@ export class Times {
     }
 
     update(model) {
-        choices(this.of, model.report.streams.slice(0, 500).map((one) => [one.name, one.name]));
+        choices(this.of, namesOf(model.report.streams));
         const stream = model.report.streams.find((one) => one.name === this.of.value);
         const times = stream?.latency;
         const some = times !== undefined && times.count > 0;

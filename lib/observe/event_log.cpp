@@ -15,8 +15,8 @@ void EventLog::add(const std::string& name, const stats::LastEvent& event) {
           .text = runtime::sentence_of(name, event)});
 }
 
-void EventLog::add_lcore(const std::string& what) {
-    keep({.at_s = std::nullopt, .name = {}, .kind = "lcore", .text = what});
+void EventLog::add_lcore(const std::string& what, std::optional<double> at_s) {
+    keep({.at_s = at_s, .name = {}, .kind = "lcore", .text = what});
 }
 
 void EventLog::keep(Event event) {

@@ -32,8 +32,8 @@ class EventLog {
 
     /// Adds an event of a stream or a sender.
     void add(const std::string& name, const stats::LastEvent& event);
-    /// Adds an event of an lcore. `what` names it.
-    void add_lcore(const std::string& what);
+    /// Adds an event of an lcore. `what` names it. `at_s`: in the run; none: unknown.
+    void add_lcore(const std::string& what, std::optional<double> at_s = std::nullopt);
 
     struct Look {
         std::vector<Event> events;  ///< oldest first

@@ -126,7 +126,11 @@ void HttpConnection::refuse(const ErrorCode& error) {
 
 /// Refuses a request that asks for too much, and logs that.
 void HttpConnection::refuse(int status, std::string_view words) {
-    server_.refused(head(), status);
+    HttpRequest request = head();
+    // The parser has read nothing of a head that is not whole.
+    if (request.path.empty())
+        take_request_line(request, {static_cast<const char*>(buffer_.data().data()), buffer_.size()});
+    server_.refused(request, status);
     answer(error_answer(status, words));
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "observe/http_message.hpp"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include "observe/json.hpp"
@@ -52,6 +54,19 @@ HttpAnswer error_answer(int status, std::string_view words) {
             .type = "application/json",
             .body = std::make_shared<const std::string>(
                 json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n")};
+}
+
+void take_request_line(HttpRequest& request, std::string_view head) {
+    const auto word = [&head] {
+        const auto end =
+            std::find_if_not(head.begin(), head.end(), [](char c) { return c > ' ' && c <= '~'; });
+        const std::string found(head.begin(), end);
+        head.remove_prefix(std::min(found.size() + 1, head.size()));
+        return found;
+    };
+    request.method = word();
+    request.path = word();
+    request.path.resize(std::min(request.path.find_first_of("?#"), request.path.size()));
 }
 
 void log_refusal(LogLimiter& limiter, std::string_view who, const HttpRequest& request, int status) {

@@ -72,6 +72,9 @@ std::string_view phrase_of(int status);
 /// Returns an error as JSON: {"error": words}.
 HttpAnswer error_answer(int status, std::string_view words);
 
+/// Takes method and path from the beginning of a head, as far as it came and can be printed.
+void take_request_line(HttpRequest& request, std::string_view head);
+
 /// Logs that a request is refused, as "api: CLIENT asked for `GET /x` in vain: 404 Not Found". Anybody may
 /// ask, so `limiter` cuts a flood short, and the path is cut, too.
 void log_refusal(LogLimiter& limiter, std::string_view who, const HttpRequest& request, int status);

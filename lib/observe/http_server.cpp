@@ -16,6 +16,7 @@
 #include "base/log.hpp"
 #include "base/start_thread.hpp"
 #include "observe/http_connection.hpp"
+#include "observe/once_per_address.hpp"
 #include "runtime/consumers.hpp"
 #include "runtime/descriptors.hpp"
 
@@ -73,6 +74,7 @@ struct HttpServer::Listener : std::enable_shared_from_this<HttpServer::Listener>
     bool waits = false;                                  ///< for a client, or for the end of a rest
     LogLimiter trouble;
     LogLimiter refusals;
+    OncePerAddress streams_refused;
 };
 
 void HttpServer::Listener::begin() {
@@ -85,7 +87,9 @@ void HttpServer::Listener::begin() {
         clients.remove_if([&gone](const auto& client) { return client.get() == &gone; });
     };
     of_connections.refused = [this](const HttpRequest& request, int status) {
-        log_refusal(refusals, "http", request, status);
+        // Browsers ask for a stream again and again.
+        if (status != 503 || streams_refused.ask(request.client, OncePerAddress::Clock::now()))
+            log_refusal(refusals, "http", request, status);
     };
     of_connections.post = [weak = weak_from_this()](std::function<void()> function) {
         if (const auto self = weak.lock())

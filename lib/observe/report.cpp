@@ -430,7 +430,7 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
         document["removed"] = stream_json(snapshot.removed);
         // These members have no meaning for several streams together.
         for (const char* part :
-             {"name", "endpoints", "state", "by_endpoint", "latency", "gap", "queue", "pool"})
+             {"name", "port", "endpoints", "state", "by_endpoint", "latency", "gap", "queue", "pool"})
             document["removed"].erase(part);
     }
     for (const SendSnapshot& s : snapshot.sends)

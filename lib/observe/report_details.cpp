@@ -55,6 +55,7 @@ Json distribution_json(const stats::Distribution& times) {
 }
 
 void add_stream_details(Json& stream, const stats::StreamSnapshot& s) {
+    stream["port"] = s.port;
     Json& info = stream["info"];
     info["handed_over"] = s.heaps_handed_over;
     info["dropped_oldest"] = s.heaps_dropped_oldest;

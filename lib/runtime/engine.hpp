@@ -68,8 +68,8 @@ struct EngineHooks {
     /// (`stuck`, `unstuck`).
     std::function<void(const std::string& stream, const stats::LastEvent& event)> on_event{};
     /// Is called likewise when an lcore has not answered for a second, and when it answers again. `what` is a
-    /// sentence that names the lcore.
-    std::function<void(const std::string& what)> on_lcore{};
+    /// sentence that names the lcore. `at_s`: in the run.
+    std::function<void(const std::string& what, double at_s)> on_lcore{};
     /// Limits how long an lcore may not answer before the run ends, unless the plan says otherwise
     /// (lcore_timeout). duration::max(): no limit. Once the run ends, no lcore is waited for longer than 10
     /// s.

@@ -36,7 +36,7 @@ void EventReporter::report(const LcoreEvent& event) {
     log_limited(lcore_news_, LogType::runtime, event.silent ? LogLevel::warning : LogLevel::notice, "{}",
                 event.text);
     if (hooks_.on_lcore)
-        hooks_.on_lcore(event.text);
+        hooks_.on_lcore(event.text, event.at_s);
     if (command_)
         command_->run({{"SPEAD_LCORE", fmt::format("{}", event.lcore)},
                        {"SPEAD_CPU", fmt::format("{}", event.cpu)},

@@ -19,7 +19,7 @@ class EventReporter {
   public:
     struct Hooks {
         std::function<void(const std::string& stream, const stats::LastEvent& event)> on_event;
-        std::function<void(const std::string& what)> on_lcore;
+        std::function<void(const std::string& what, double at_s)> on_lcore;
     };
     /// Reports that an lcore has stopped answering, or answers again.
     struct LcoreEvent {

@@ -3,6 +3,7 @@
 """The HTTP API beside the metrics: its numbers are the report's, its changes and refusals the prompt's, and hostile
 clients cost nobody else anything."""
 
+import concurrent.futures
 import contextlib
 import http.client
 import json
@@ -35,7 +36,7 @@ class Api(harness.ProgramTest):
         self.token_file.chmod(0o600)
         self.control = self.directory / "control.sock"
 
-    def begin(self, *words, token=True):
+    def begin(self, *words, token=True, rate='rate = "20Mbps"'):
         path = self.directory / "start.toml"
         path.write_text(f"""version = 1
 [runtime]
@@ -63,7 +64,7 @@ kind = "verify"
 name = "d0"
 port = "p0"
 endpoints = ["239.10.10.10+1:7148"]
-rate = "20Mbps"
+{rate}
 heap_size = "32KiB"
 verify = true
 """, encoding="utf-8")
@@ -133,7 +134,33 @@ verify = true
         return report
 
 
+def numbers_of(part, prefix=""):
+    """The numbers of nested objects by their path; lists have tables of their own at the prompt."""
+    found = {}
+    for name, value in part.items():
+        if isinstance(value, dict):
+            found |= numbers_of(value, f"{prefix}{name}.")
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            found[prefix + name] = float(value)
+    return found
+
+
 class Reading(Api):
+    def assert_prompt_agrees(self, kind, path, name):
+        """Every number of the prompt is that of the API, in a snapshot that both have."""
+        shown = {}
+
+        def same():
+            before = self.get(path)
+            shown["api"] = numbers_of(before)
+            text = self.prompt("show", kind, name).stdout
+            shown["prompt"] = {key: float(value) for key, value in re.findall(r"(?m)^([\w.]+) +(-?\d[\d.e+-]*)$", text)}
+            return self.get(path) == before
+
+        self.wait_for(same, f"{kind} that stays as it is")
+        self.assertGreater(len(shown["prompt"]), 10)
+        self.assertEqual(shown["prompt"], shown["api"])
+
     def test_numbers_are_those_of_report_metrics_and_prompt(self):
         self.begin()
         self.wait_for_packets()
@@ -153,6 +180,8 @@ class Reading(Api):
         status, metrics, _ = self.ask("GET", "/metrics")
         self.assertEqual(status, 200)
         self.assertIn(f'spead_stream_received_packets_total{{process="dpdk-spead",stream="s0"}} {received}\n', metrics)
+        for kind, parts, name in (("stream", "streams", "s0"), ("send", "sends", "d0"), ("port", "ports", "p0")):
+            self.assert_prompt_agrees(kind, f"{parts}/{name}", name)
         configuration = self.get("configuration")
         self.assertEqual(configuration["toml"], self.prompt("show", "config").stdout)
         about = self.get("")
@@ -281,6 +310,12 @@ class Changing(Api):
         status, words = self.put(text, first)
         self.assertEqual(status, 412, "the other operator's change would be lost")
         self.assertIn(self.get("configuration")["version"], words)
+        second = f'"{self.get("configuration")["version"]}"'
+        with concurrent.futures.ThreadPoolExecutor(8) as writers:
+            at_once = list(writers.map(lambda depth: self.put(text.replace("queue_depth = 256", f"queue_depth = {depth}"), second)[0],
+                                       range(50, 58)))
+        self.assertEqual(sorted(at_once), [200] + [412] * 7, "one of several writers at once")
+        self.assertEqual(self.put(wanted, f'"{self.get("configuration")["version"]}"')[0], 200)
         now = f'"{self.get("configuration")["version"]}"'
         for bad, status, says in (("version = 1\nnonsense\n", 422, "configuration:2"),
                                   (wanted.replace("queue_depth = 99", "queue_depth = 0"), 422, "queue_depth"),
@@ -331,6 +366,12 @@ class Changing(Api):
         self.refused("recv", "239.1.1.1:7148", "--port", "net_null0", "--api-token-file", self.token_file,
                      says=("the API has no address", "--metrics"))
 
+    def test_an_address_that_is_taken_is_refused(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            self.refused("recv", "239.1.1.1:7148", "--port", "net_null0", "--metrics", port, status=1,
+                         says=(f"another program listens on 127.0.0.1:{port}", "give another port"))
+
 
 class Hostile(Api):
     def setUp(self):
@@ -363,7 +404,7 @@ class Hostile(Api):
         return status == 200 and "spead_run_duration_seconds" in text
 
     def test_hostile_clients_lose_their_own_connections_and_no_packet(self):
-        self.begin()
+        self.begin(rate="")  # as fast as the receiver takes packets
         self.wait_for_packets()
         descriptors_of = f"/proc/{self.running.process.pid}/fd"
         descriptors = len(os.listdir(descriptors_of))

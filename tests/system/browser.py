@@ -123,6 +123,7 @@ class MadeUpProcess:
         self._server.handle_error = lambda *_: None  # a page that goes while it is answered
         self.open = True
         self.full = self.held = False  # no stream may begin; no stream has news
+        self.step = 1  # second of the run between reports
         self.url = f"http://127.0.0.1:{self._server.server_port}/"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
@@ -142,7 +143,7 @@ class MadeUpProcess:
             with contextlib.suppress(OSError):
                 self.stream(request)
         elif path == "/api/v1/report":
-            self.report["duration_s"] += 1
+            self.report["duration_s"] += self.step
             self.say(request, json.dumps(self.report).encode(), "application/json")
         elif path == "/api/v1/events":
             self.say(request, b'{"last": 0, "lost": 0, "events": []}', "application/json")
@@ -173,7 +174,7 @@ class MadeUpProcess:
             for event in self.events[sent:]:
                 sent += 1
                 text += f"event: event\nid: {sent}\ndata: {json.dumps({'sequence': sent, 'time': time.time(), **event})}\n\n"
-            self.report["duration_s"] += 1
+            self.report["duration_s"] += self.step
             text += f"event: report\ndata: {json.dumps(self.report)}\n\n"
             request.wfile.write(text.encode())
             request.wfile.flush()

@@ -10,6 +10,7 @@ import re
 import socket
 import threading
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -61,6 +62,28 @@ class Page(harness.ProgramTest):
     def until_text(self, selector, pattern):
         self.until(f"[...document.querySelectorAll({json.dumps(selector)})].some((e) => /{pattern}/.test(e.textContent))",
                    f"`{pattern}` in {selector}")
+
+    def get(self, path):
+        with urllib.request.urlopen(f"{self.url}api/v1/{path}", timeout=30 * harness.PATIENCE) as answer:
+            return json.load(answer)
+
+    def expect_finding(self, cause, where, cure):
+        """The page shows the finding in the words of the API, as a fault of now, with its cure."""
+        self.until_text(f".finding.bad[data-cause={cause}] h3", f"^{where}: ")
+        end = time.monotonic() + 30 * harness.PATIENCE
+        while True:
+            finding = next(one for one in self.get("findings") if one["cause"] == cause)
+            shown = re.sub(r"\d[\d.]*", "#", "".join(self.window.text(f".finding.bad[data-cause={cause}]")))
+            words = re.sub(r"\d[\d.]*", "#", f"{finding['unit']} {finding['what']}")
+            # The page may be a snapshot behind.
+            if words in shown and f"Cure: {finding['fix']}" in shown or time.monotonic() > end:
+                break
+        self.assertIn(words, shown)
+        self.assertIn(f"Cure: {finding['fix']}", shown)
+        self.assertIn(cure, finding["fix"])
+
+    def expect_stage(self, stage, kind):
+        self.until(f"document.querySelector('[data-stage={stage}]').dataset.kind === '{kind}'", f"{kind} stage {stage}")
 
     def assert_quiet(self, url):
         """The page has reported no error, and asked nobody but its process."""
@@ -155,34 +178,12 @@ heaps = {{ max_bytes = "64KiB" }}
             stop.set()
             thread.join()
 
-    def get(self, path):
-        with urllib.request.urlopen(f"{self.url}api/v1/{path}", timeout=30 * harness.PATIENCE) as answer:
-            return json.load(answer)
-
     def change(self, path, **members):
         """Changes the process beside the page."""
         request = urllib.request.Request(f"{self.url}api/v1/{path}", json.dumps(members).encode(),
                                          {"Content-Type": "application/json", "Authorization": f"Bearer {TOKEN}"})
         with urllib.request.urlopen(request, timeout=30 * harness.PATIENCE) as answer:
             return json.load(answer)
-
-    def expect_finding(self, cause, where, cure):
-        """The page shows the finding in the words of the API, as a fault of now, with its cure."""
-        self.until_text(f".finding.bad[data-cause={cause}] h3", f"^{where}: ")
-        end = time.monotonic() + 30 * harness.PATIENCE
-        while True:
-            finding = next(one for one in self.get("findings") if one["cause"] == cause)
-            shown = re.sub(r"\d[\d.]*", "#", "".join(self.window.text(f".finding.bad[data-cause={cause}]")))
-            words = re.sub(r"\d[\d.]*", "#", f"{finding['unit']} {finding['what']}")
-            # The page may be a snapshot behind.
-            if words in shown and f"Cure: {finding['fix']}" in shown or time.monotonic() > end:
-                break
-        self.assertIn(words, shown)
-        self.assertIn(f"Cure: {finding['fix']}", shown)
-        self.assertIn(cure, finding["fix"])
-
-    def expect_stage(self, stage, kind):
-        self.until(f"document.querySelector('[data-stage={stage}]').dataset.kind === '{kind}'", f"{kind} stage {stage}")
 
     def test_causes_cures_recovery_and_another_process(self):
         running = self.begin()
@@ -209,6 +210,11 @@ heaps = {{ max_bytes = "64KiB" }}
         self.until_verdict("problem.* now – .*lcore 1 on CPU \\d+: lcore silent")
         self.expect_finding("lcore_silent", "lcore 1 on CPU \\d+", "do not change until it answers")
         self.expect_stage("lcore", "bad")
+        with urllib.request.urlopen(f"{self.url}healthz", timeout=30 * harness.PATIENCE) as alive:
+            self.assertEqual(alive.read(), b"ok\n", "it is alive for lcore_timeout")
+        with self.assertRaisesRegex(urllib.error.HTTPError, "503") as refused:
+            urllib.request.urlopen(f"{self.url}readyz", timeout=30 * harness.PATIENCE)
+        refused.exception.close()
         held.let_go()
         self.until_verdict("^Nothing is lost now; \\d losses")
         self.until_text(".finding.past[data-cause=lcore_silent]", "keep other programs off its CPU")
@@ -289,15 +295,15 @@ heaps = {{ max_bytes = "64KiB" }}
         self.assertTrue(self.window.run("return document.querySelector('#ask').open"))
 
 
-class MadeUp(Page):
+class MadeUpPage(Page):
     """A process that says what the test wants."""
 
     report = None  # of a real run, made once
 
     def begin(self, **facts):
-        if MadeUp.report is None:
-            MadeUp.report = self.run_program("loopback", "--heaps", 50, "--heap-size", "8KiB").report
-        report = {**copy.deepcopy(MadeUp.report), "duration_s": 100}
+        if MadeUpPage.report is None:
+            MadeUpPage.report = self.run_program("loopback", "--heaps", 50, "--heap-size", "8KiB").report
+        report = {**copy.deepcopy(MadeUpPage.report), "duration_s": 100}
         process = browser.MadeUpProcess(report, **facts)
         self.addCleanup(process.close)
         return process
@@ -307,6 +313,8 @@ class MadeUp(Page):
         return {"cause": cause, "stage": stage, "where": where, "count": 5, "unit": "packets", "what": f"what of {cause}",
                 "fix": f"fix of {cause}", "first_s": 90, "last_s": 1e9, "until_s": None, "sentence": "", **more}
 
+
+class MadeUp(MadeUpPage):
     def test_a_finding_of_each_stage_is_in_the_picture(self):
         process = self.begin()
         process.report["findings"] = [
@@ -400,30 +408,35 @@ class MadeUp(Page):
         process.held = False
         self.until_verdict("lost")
 
-    def test_a_day_takes_no_more_memory_than_minutes(self):
+    def test_events_and_findings_have_the_same_clock(self):
         process = self.begin()
+        process.step = 0.2  # as time passes
+        process.report["findings"] = [self.finding("no_chunk", "memory", "s0", first_s=90)]
+        # The clock of this process is a day late.
+        process.events = [{"at_s": 90, "time": time.time() - 86400, "name": "s0", "event": "losing", "text": "stream s0 loses"}]
+        self.window.driver.get(process.url)
+        self.until_text("#event-list li", "stream s0 loses")
+        self.until_text(".finding .facts", "first \\d\\d:")
+        at = self.window.run("""const seconds = (text) => text.match(/(\\d\\d):(\\d\\d):(\\d\\d)/).slice(1).reduce((all, part) => 60 * all + Number(part), 0);
+            return [document.querySelector("#event-list time").textContent, seconds(document.querySelector("#event-list time").textContent),
+                    seconds(document.querySelector(".finding .facts").textContent.match(/first (.*)/)[1])];""")
+        # Midnight may pass, and a report come late.
+        self.assertLess(min(abs(at[1] - at[2]), 86400 - abs(at[1] - at[2])), 60 * harness.PATIENCE, at)
+        self.assertNotIn("-", at[0], "it has the date of another day")
+
+    def test_lists_of_names_are_bounded_and_filtered(self):
+        process = self.begin(changes=True)
+        stream = process.report["streams"][0]
+        process.report["streams"] = [{**stream, "name": f"s{i}"} for i in range(512)]
         self.window.driver.get(process.url)
         self.until_verdict("lost")
-        kept = self.window.later("""const [report] = arguments;
-            return Promise.all([import("/page/model.js"), import("/page/ring.js")]).then(([{Model, POINTS, EVENTS}]) => {
-                const model = new Model();
-                model.begin({});
-                for (let second = 0; second < 86400; second++) {
-                    const streams = report.streams.map((one) => ({...one, name: `s${Math.floor(second / 1000)}`, bytes: second}));
-                    model.takeReport({...report, streams, duration_s: second + 1, cleared_s: 0}, 1000 * second);
-                    model.takeEvent({sequence: second + 1, time: second, text: "", event: "silent", name: ""});
-                }
-                const rings = [...model.streams.values()].flatMap((one) => [one.rate, one.lost]).concat([...model.lcores.values()]);
-                return {streams: model.streams.size, lcores: model.lcores.size, earlier: model.earlier.length,
-                        events: model.events.length, last: model.lastEvent, rate: model.streams.get("s86").rate.at(0),
-                        points: Math.max(...rings.map((ring) => ring.values.length)), POINTS, EVENTS};
-            });""", process.report)
-        self.assertEqual(kept, {"streams": 1, "lcores": len(process.report["lcores"]), "earlier": 5, "events": kept["EVENTS"],
-                                "last": 86400, "rate": 1, "points": kept["POINTS"], "POINTS": kept["POINTS"],
-                                "EVENTS": kept["EVENTS"]})
-        process.events = [{"at_s": 1, "name": "s0", "event": "silent", "text": f"event {i}"} for i in range(1000)]
-        self.until_text("#event-list li", "event 999")
-        self.assertEqual(self.window.run("return document.querySelectorAll('#event-list li').length"), kept["EVENTS"])
+        options = "document.querySelector('#{}').options"
+        self.until(options.format("steer-stream") + ".length === 500", "bounded names")
+        self.until_text("#steer-words", "500 names at most")
+        self.assertEqual(self.window.run(f"return {options.format('picture-of')}.length"), 501)
+        self.window.type("#filter", "S511")
+        self.until(options.format("steer-stream") + ".length === 1", "the name that was filtered")
+        self.assertEqual(self.window.run(f"return {options.format('steer-stream')}[0].value"), "s511")
         self.assert_quiet(process.url)
 
 

@@ -116,7 +116,7 @@ const stats::LcoreSnapshot& lcore_of(const stats::Snapshot& s) {
 TEST(SilentLcore, IsToldOfAndWaitedForAndGoesOn) {
     HeldRun held;
     std::vector<std::string> told;
-    held.hooks.on_lcore = [&told](const std::string& what) { told.push_back(what); };
+    held.hooks.on_lcore = [&told](const std::string& what, double) { told.push_back(what); };
     Engine& engine = held.engine();
     engine.start();
     bool was_silent = false;

@@ -15,9 +15,10 @@ TEST(EventLog, NumbersEventsFromOne) {
     EXPECT_EQ(log.since(0).last, 0U);
     log.add("s0", silent_at(1.5));
     log.add_lcore("lcore 1 on CPU 5 has not answered for 1 s");
+    log.add_lcore("lcore 1 on CPU 5 answers again", 2.5);
     const EventLog::Look all = log.since(0);
-    ASSERT_EQ(all.events.size(), 2U);
-    EXPECT_EQ(all.last, 2U);
+    ASSERT_EQ(all.events.size(), 3U);
+    EXPECT_EQ(all.last, 3U);
     EXPECT_EQ(all.lost, 0U);
     const Json first = event_json(all.events[0]);
     EXPECT_EQ(first["sequence"], 1);
@@ -31,8 +32,9 @@ TEST(EventLog, NumbersEventsFromOne) {
     EXPECT_EQ(second["name"], Json());
     EXPECT_EQ(second["event"], "lcore");
     EXPECT_EQ(second["text"], "lcore 1 on CPU 5 has not answered for 1 s");
-    EXPECT_EQ(log.since(1).events.size(), 1U);
-    EXPECT_TRUE(log.since(2).events.empty());
+    EXPECT_EQ(event_json(all.events[2])["at_s"], 2.5);
+    EXPECT_EQ(log.since(1).events.size(), 2U);
+    EXPECT_TRUE(log.since(3).events.empty());
     EXPECT_TRUE(log.since(99).events.empty());
 }
 

@@ -28,6 +28,19 @@ TEST(HttpMessage, AWrongMethodNamesTheRightOnes) {
     EXPECT_TRUE(request.reads());
 }
 
+TEST(HttpMessage, ALineThatIsNotWholeStillNamesItsRequest) {
+    const auto taken = [](std::string_view head) {
+        HttpRequest request;
+        take_request_line(request, head);
+        return request.method + "|" + request.path;
+    };
+    EXPECT_EQ(taken("GET /metrics?a=b HTTP/1.1\r\nX-Long: xxx"), "GET|/metrics");
+    EXPECT_EQ(taken("GET /xxxx"), "GET|/xxxx");
+    EXPECT_EQ(taken("GET"), "GET|");
+    EXPECT_EQ(taken(""), "|");
+    EXPECT_EQ(taken("GET /a\x1b[31m HTTP/1.1"), "GET|/a") << "no control characters for the log";
+}
+
 TEST(HttpMessage, EveryStatusInUseHasAPhrase) {
     for (const int status : {200, 304, 400, 401, 403, 404, 405, 409, 412, 413, 415, 421, 422, 428, 431, 503})
         EXPECT_NE(phrase_of(status), "Internal Server Error") << status;

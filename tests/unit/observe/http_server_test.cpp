@@ -157,6 +157,14 @@ TEST_F(HttpServerTest, LogsWhoAsksForTooMuchButNoFloodOfThem) {
     EXPECT_LT(said.size(), 1000U) << said;
 }
 
+TEST_F(HttpServerTest, LogsThePathOfAHeadThatIsTooLong) {
+    port::LogCapture log;
+    const std::string much(http_limits::kLongestHead, 'x');
+    EXPECT_THAT(Client(server_).say("GET /page?a=b HTTP/1.1\r\nX-Long: " + much).answer(),
+                StartsWith("HTTP/1.1 431 "));
+    EXPECT_THAT(log.take_reason(), HasSubstr("asked for `GET /page` in vain: 431"));
+}
+
 TEST_F(HttpServerTest, APageThatCannotBeMadeIsLostAlone) {
     EXPECT_THAT(Client(server_).say("GET /dear HTTP/1.1\r\n\r\n").answer(), StartsWith("HTTP/1.1 500 "));
     expect_it_serves();
@@ -214,7 +222,13 @@ TEST_F(HttpServerTest, HasRoomForFewStreams) {
         streams.emplace_back(server_).say("GET /stream HTTP/1.1\r\n\r\n");
         ASSERT_GT(::recv(streams.back().fd(), bytes.data(), bytes.size(), 0), 0);
     }
-    EXPECT_THAT(Client(server_).say("GET /stream HTTP/1.1\r\n\r\n").answer(), StartsWith("HTTP/1.1 503 "));
+    port::LogCapture log;
+    for (int i = 0; i < 3; i++)
+        EXPECT_THAT(Client(server_).say("GET /stream HTTP/1.1\r\n\r\n").answer(),
+                    StartsWith("HTTP/1.1 503 "));
+    const std::string said = log.take_reason();
+    EXPECT_THAT(said, HasSubstr("asked for `GET /stream` in vain: 503"));
+    EXPECT_EQ(said.find("in vain"), said.rfind("in vain")) << "browsers ask again and again: " << said;
     std::deque<Client> silent;
     for (std::size_t i = 0; i < 3 * http_limits::kMostClients; i++)
         silent.emplace_back(server_);

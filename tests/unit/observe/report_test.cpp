@@ -34,7 +34,7 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
         R"("queue_heaps":182,"expected_rate":183.0,)"
         R"("handed_over":155,"dropped_oldest":156,"waiting":157,"ghosts":145,"dropped_ghosts":146,"ghosts_source":"10.0.0.9","at_limit":149,"control_bytes":158,)"
         R"("carried":{"live":159,"queued":160,"waiting":161},"active_s":null},)"
-        R"("by_endpoint":[{"endpoint":"239.1.2.0:7148","packets":162,"bytes":163}],)"
+        R"("port":"","by_endpoint":[{"endpoint":"239.1.2.0:7148","packets":162,"bytes":163}],)"
         R"("latency":{"count":3,"min_s":1.0,"mean_s":2.0,"p50_s":1.5,"p90_s":4.0,"p99_s":4.0,"p999_s":4.0,)"
         R"("max_s":4.0,"buckets":[[1.5,2],[4.5,1]]},)"
         R"("gap":{"count":0,"min_s":0.0,"mean_s":0.0,"p50_s":0.0,"p90_s":0.0,"p99_s":0.0,"p999_s":0.0,)"

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sstream>
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
@@ -26,7 +27,9 @@ struct Heard {
         return {[this](const std::string& stream, const stats::LastEvent& event) {
                     events.push_back(stream + ": " + event.text);
                 },
-                [this](const std::string& what) { lcores.push_back(what); }};
+                [this](const std::string& what, double at_s) {
+                    lcores.push_back(fmt::format("{} at {}", what, at_s));
+                }};
     }
 };
 
@@ -73,7 +76,7 @@ TEST(EventReporter, TellsAnLcoresEventToItsOwnHookAndTheCommand) {
     Script script;
     EventReporter reporter("night", script.command(), heard.hooks());
     reporter.report({3, 7, true, "lcore 3 on CPU 7 has not answered for 1.0 s", 2});
-    EXPECT_THAT(heard.lcores, ElementsAre("lcore 3 on CPU 7 has not answered for 1.0 s"));
+    EXPECT_THAT(heard.lcores, ElementsAre("lcore 3 on CPU 7 has not answered for 1.0 s at 2"));
     EXPECT_THAT(heard.events, IsEmpty());
     EXPECT_EQ(script.line(reporter),
               "|lcore_silent|lcore 3 on CPU 7 has not answered for 1.0 s|2.000|night|3");

@@ -265,7 +265,10 @@ heaps = {{ max_bytes = "64KiB" }}
             self.ask(f"stream-{change}", "#steer-stream", "beam")
             self.window.click("#ask-yes")
             self.until_text("#answers li", f"stream {change} beam: stream beam is ")
-            self.assertEqual(self.get("streams/beam")["state"], state)
+            end = time.monotonic() + 30 * harness.PATIENCE
+            while (now := self.get("streams/beam")["state"]) != state and time.monotonic() < end:
+                pass  # until the next snapshot
+            self.assertEqual(now, state)
         self.ask("move", "#steer-stream", "beam")
         cpus = self.window.run("return document.querySelector('#ask [name=lcores]').value")
         self.assertRegex(cpus, r"^\d+$", "the CPU where it is")

@@ -114,9 +114,11 @@ void add_session_commands(std::vector<PromptCommand>& commands) {
         {"wait send SEND [SECONDS]", "wait until a sender has sent all of its heaps", kWait, wait_send});
     commands.push_back(
         {"wait capture CAPTURED [SECONDS]", "wait until a stream's capture is over", kWait, wait_capture});
-    commands.push_back(
-        {"log level LEVEL", "set the log level", "    As --log-level takes it.",
-         [](Context& context, const Call& call) { context.process.log_level(call.value("LEVEL")); }});
+    commands.push_back({"log level LEVEL", "set the log level", "    As --log-level takes it.",
+                        [](Context& context, const Call& call) {
+                            context.process.log_level(call.value("LEVEL"));
+                            context.session.print(fmt::format("the log level is {}\n", call.value("LEVEL")));
+                        }});
     commands.push_back(
         {"quit|exit", "leave the prompt",
          "    At the program's own prompt, it ends the program; in an attached one, only the session.\n"

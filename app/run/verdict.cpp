@@ -35,7 +35,7 @@ LoopbackVerdict judge_loopback(const stats::Snapshot& snapshot, runtime::EndReas
                                : snapshot.duration_s;
     return {
         same && !nothing,
-        fmt::format("loopback: {} heaps sent, {} received, {} verified, {} wrong; {} in {} ({}){}", sent,
+        fmt::format("loopback: {} heaps sent, {} complete, {} verified, {} wrong; {} in {} ({}){}", sent,
                     complete, verified, wrong, human_size(bytes), human_duration(seconds),
                     human_bit_rate(seconds > 0 ? static_cast<double>(bytes) / seconds : 0),
                     same && nothing ? "; nothing was verified, because no heap was sent in that time" : "")};

@@ -145,7 +145,7 @@ class Show(PromptTest):
             "show capture": ("this run has no captures",),
             "clear stats": ("cleared",),
             "clear undo": ("from the start",),
-            "log level notice": (),
+            "log level notice": ("the log level is notice",),
             "": (),
             "   # a comment": (),
         }

@@ -247,7 +247,7 @@ TEST_F(CarryOutTest, TheConfigurationSavedIsTheOneThatRuns) {
 }
 
 TEST_F(CarryOutTest, LogLevels) {
-    type("log level debug");
+    EXPECT_EQ(type("log level debug"), "the log level is debug\n");
     EXPECT_EQ(process_.level, "debug");
 }
 

@@ -32,7 +32,7 @@ stats::Snapshot came_back(std::uint64_t sent, std::uint64_t complete, std::uint6
 TEST(JudgeLoopback, IsGoodWhenEverythingSentCameBackRight) {
     const LoopbackVerdict v = judge_loopback(came_back(5, 5, 5), Reason::sent);
     EXPECT_TRUE(v.good);
-    EXPECT_THAT(v.sentence, HasSubstr("5 heaps sent, 5 received, 5 verified, 0 wrong"));
+    EXPECT_THAT(v.sentence, HasSubstr("5 heaps sent, 5 complete, 5 verified, 0 wrong"));
 }
 
 TEST(JudgeLoopback, IsBadWhenAnythingIsMissingOrWrong) {

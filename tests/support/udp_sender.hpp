@@ -29,7 +29,7 @@ inline sockaddr_in to_sockaddr(const Endpoint& e) {
     sockaddr_in out{};
     out.sin_family = AF_INET;
     out.sin_port = htons(e.port);
-    out.sin_addr.s_addr = htonl(e.address.value);
+    out.sin_addr.s_addr = htonl(e.address.v4().value);
     return out;
 }
 

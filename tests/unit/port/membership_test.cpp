@@ -235,7 +235,7 @@ int answer_to(const Endpoint& endpoint) {
     sockaddr_in to{};
     to.sin_family = AF_INET;
     to.sin_port = htons(endpoint.port);
-    to.sin_addr.s_addr = htonl(endpoint.address.value);
+    to.sin_addr.s_addr = htonl(endpoint.address.v4().value);
     EXPECT_EQ(::connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
     EXPECT_EQ(::send(fd, "heap", 4, 0), 4);
     int error = -1;

@@ -97,7 +97,7 @@ TEST_P(KernelReading, ChangesItsSocketsAndGroups) {
         const std::uint64_t before = rig.lane.lane().counters[PacketOutcome::placed];
         for (const UdpSender* const sender : {&direct, &two, &three})
             sender->send(MadeHeap{.cnt = ++sent, .length = 100}.datagrams()[0]);
-        const UdpSender last(sure, sure.has_source() ? sure.source.value : kLoopback);
+        const UdpSender last(sure, sure.has_source() ? sure.source.v4().value : kLoopback);
         last.send(MadeHeap{.cnt = ++sent, .length = 100}.datagrams()[0]);
         for (int i = 0; i < 2000 && (rig.heaps.empty() || rig.heaps.back() != sent); i++) {
             rig.feed(reader);
@@ -245,10 +245,10 @@ TEST(KernelReader, ClosesSocketsThatAChildProcessKeeps) {
     KernelReader reader({unicast, group, stays}, on_loopback(), config.max_packet_size);
     FedLane rig(config);
     const spead::test::KeepingChild child;
-    EXPECT_TRUE(has_joined(group.address.value));
+    EXPECT_TRUE(has_joined(group.address.v4().value));
     reader.receive({stays});
-    EXPECT_FALSE(has_joined(group.address.value));
-    EXPECT_TRUE(has_joined(stays.address.value));
+    EXPECT_FALSE(has_joined(group.address.v4().value));
+    EXPECT_TRUE(has_joined(stays.address.v4().value));
     UdpSender(unicast).send(MadeHeap{.cnt = 1, .length = 100}.datagrams()[0]);
     UdpSender(group).send(MadeHeap{.cnt = 2, .length = 100}.datagrams()[0]);
     UdpSender(stays).send(MadeHeap{.cnt = 3, .length = 100}.datagrams()[0]);

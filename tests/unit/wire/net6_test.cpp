@@ -94,9 +94,9 @@ TEST(Net6, LengthsThatContradictEachOtherAreMalformed) {
 }
 
 TEST(Net6, FragmentsOfEveryKindAreCountedAsSuch) {
-    for (const std::uint16_t offset : {0x0000, 0x0001, 0x0008, 0xFFF8}) {  // atomic, first, last, far
+    for (const int offset : {0x0000, 0x0001, 0x0008, 0xFFF8}) {  // atomic, first, last, far
         Bytes header = extension(17);
-        store_be16(&header[2], offset);
+        store_be16(&header[2], static_cast<std::uint16_t>(offset));
         Frame6 frame;
         frame.extensions = {{44, header}};
         EXPECT_EQ(parse6(frame.build()), PortOutcome::fragment);
@@ -123,9 +123,9 @@ TEST(Net6, OptionsArePassedOverAndOtherHeadersAreNoUdp) {
     EXPECT_EQ(parse6(frame.build()), PortOutcome::not_udp);
     frame.extensions = {{60, extension(0)}, {0, extension(17)}};  // hop-by-hop must be first
     EXPECT_EQ(parse6(frame.build()), PortOutcome::malformed);
-    for (const std::uint8_t next : {43, 50, 51, 58, 59, 6, 135}) {
-        frame.extensions = {{next, extension(17)}};
-        EXPECT_EQ(parse6(frame.build()), PortOutcome::not_udp) << int{next};
+    for (const int next : {43, 50, 51, 58, 59, 6, 135}) {
+        frame.extensions = {{static_cast<std::uint8_t>(next), extension(17)}};
+        EXPECT_EQ(parse6(frame.build()), PortOutcome::not_udp) << next;
     }
     Bytes beyond = extension(17);
     beyond[1] = 4;  // longer than the packet

@@ -21,6 +21,8 @@
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/log.hpp"
+#include "base/socket_address.hpp"
+#include "recv/datagram_lane.hpp"
 #include "recv/kernel_socket.hpp"
 #include "wire/net.hpp"
 

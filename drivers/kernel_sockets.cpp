@@ -21,6 +21,8 @@
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/log.hpp"
+#include "base/socket_address.hpp"
+#include "recv/datagram_lane.hpp"
 #include "recv/kernel_socket.hpp"
 #include "wire/net.hpp"
 
@@ -120,7 +122,7 @@ class KernelSockets::Queue {
     const std::size_t room_;
     std::array<mmsghdr, kMessages> headers_;
     std::array<iovec, kMessages> parts_;
-    std::array<sockaddr_in, kMessages> names_;
+    std::array<sockaddr_in6, kMessages> names_;
 };
 
 std::uint16_t KernelSockets::Queue::fill(rte_mbuf** mbufs, std::uint16_t room) noexcept {
@@ -139,23 +141,25 @@ std::uint16_t KernelSockets::Queue::fill(rte_mbuf** mbufs, std::uint16_t room) n
 /// Receives up to `room` datagrams of a socket, and writes the headers before them that they came with.
 std::uint16_t KernelSockets::Queue::take(const recv::KernelSocket& socket, rte_mbuf** mbufs,
                                          std::uint16_t room) noexcept {
+    recv::PacketWay way;
+    way.destination = socket.place().address;
+    way.destination_port = socket.place().port;
+    const std::size_t headers = way.destination.is_v4() ? wire::kNetHeader : wire::kNetHeader6;
     for (std::size_t i = 0; i < room; i++) {
-        parts_[i] = {rte_pktmbuf_mtod_offset(mbufs[i], void*, wire::kNetHeader), room_};
-        headers_[i].msg_hdr.msg_namelen = sizeof(sockaddr_in);
+        parts_[i] = {rte_pktmbuf_mtod_offset(mbufs[i], void*, headers), room_};
+        headers_[i].msg_hdr.msg_namelen = sizeof names_[i];
     }
     const int received = ::recvmmsg(socket.fd(), headers_.data(), room, MSG_DONTWAIT, nullptr);
     // An error belongs to an earlier datagram, as an ICMP message about it. It is gone when it has been read.
     const auto n = static_cast<std::uint16_t>(std::max(0, received));
-    wire::NetHeaderSpec way;
-    way.dst_ip = socket.place().address.value;
-    way.dst_port = socket.place().port;
     for (std::size_t i = 0; i < n; i++) {
         rte_mbuf& m = *mbufs[i];
-        way.src_ip = byte_swap(names_[i].sin_addr.s_addr);
-        way.src_port = byte_swap(names_[i].sin_port);
+        way.source = address_of(reinterpret_cast<const sockaddr*>(&names_[i]));
+        // At the same place in both families.
+        way.source_port = byte_swap(reinterpret_cast<const sockaddr_in&>(names_[i]).sin_port);
         const std::size_t length = headers_[i].msg_len;
-        wire::write_headers(rte_pktmbuf_mtod(&m, std::uint8_t*), way, length);
-        m.pkt_len = static_cast<std::uint32_t>(wire::kNetHeader + length);
+        recv::write_way(rte_pktmbuf_mtod(&m, std::uint8_t*), way, length);
+        m.pkt_len = static_cast<std::uint32_t>(headers + length);
         m.data_len = static_cast<std::uint16_t>(m.pkt_len);
         m.ol_flags = kRightSums;
     }

@@ -22,8 +22,8 @@ namespace {
 
 SteerKey key_of(const Endpoint& endpoint) {
     SteerKey key{};
-    key.address = byte_swap(endpoint.address.value);
-    key.source = byte_swap(endpoint.source.value);
+    key.address = byte_swap(endpoint.address.v4().value);
+    key.source = byte_swap(endpoint.source.v4().value);
     key.port = byte_swap(endpoint.port);
     return key;
 }
@@ -162,14 +162,14 @@ std::vector<port::PassedPackets> XdpRules::passed() const {
             continue;
         }
         port::PassedPackets one;
-        one.endpoint.address.value = byte_swap(key.address);
+        one.endpoint.address = Ipv4{byte_swap(key.address)};
         one.endpoint.port = byte_swap(key.port);
         std::uint64_t most = 0;
         for (const SteerPassed& value : values) {
             one.packets += value.packets;
             if (value.packets > most) {
                 most = value.packets;
-                one.source.value = byte_swap(value.source);
+                one.source = Ipv4{byte_swap(value.source)};
             }
         }
         all.push_back(one);

@@ -162,7 +162,7 @@ Finding check_copies(const port::Machine& machine, const std::set<unsigned>& cpu
 Findings check_membership(const port::Machine& machine, const runtime::Layout& layout,
                           const runtime::Plan& plan) {
     Findings findings;
-    std::map<std::uint32_t, std::set<std::uint32_t>> sources;
+    std::map<IpAddress, std::set<IpAddress>> sources;
     std::set<std::string> netdevs;
     for (const runtime::ReceivePlan& r : plan.receives) {
         const port::PlannedPort& port = layout.port(r.port);
@@ -171,14 +171,14 @@ Findings check_membership(const port::Machine& machine, const runtime::Layout& l
         netdevs.insert(port.device.netdev);
         for (const Endpoint& e : r.endpoints)
             if (e.address.is_multicast())
-                sources[e.address.value].insert(e.source.value);
+                sources[e.address].insert(e.source);
     }
     if (netdevs.empty())
         return findings;
     // When a socket is full another one is opened, so only 0 is a limit.
     std::size_t most = 0;
     for (const auto& [group, of_group] : sources)
-        most = std::max(most, of_group.contains(0) ? 0 : of_group.size());
+        most = std::max(most, of_group.contains(IpAddress{}) ? 0 : of_group.size());
     for (const auto& [name, usual, wanted] :
          {std::tuple{"igmp_max_memberships", 20, sources.size()}, std::tuple{"igmp_max_msf", 10, most}}) {
         const std::int64_t limit =

@@ -165,9 +165,9 @@ class Sender {
         std::fill_n(mapping_.base(), mapping_.length(), std::byte{0x5A});
         wire::NetHeaderSpec spec;
         spec.src_mac = port.mac();
-        spec.dst_mac = wire::multicast_mac(destination.address);
+        spec.dst_mac = wire::multicast_mac(destination.address.v4());
         spec.src_ip = port.source_address().value;
-        spec.dst_ip = destination.address.value;
+        spec.dst_ip = destination.address.v4().value;
         spec.src_port = spec.dst_port = destination.port;
         headers_ = wire::NetHeaderTemplate(spec);
         pool_ =

@@ -24,11 +24,13 @@ constexpr std::uint64_t kLeastMemory = std::uint64_t{1} << 20;
 /// the port is known.
 std::vector<NewDestination> destinations(const std::string& text, std::string_view option) {
     std::vector<NewDestination> all;
-    for (const Endpoint& e : parse_endpoints(text)) {
+    const std::vector<Endpoint> parsed = parse_endpoints(text);
+    need_ipv4(parsed, option, "redirection");
+    for (const Endpoint& e : parsed) {
         if (e.has_source())
             throw_usage(std::string(option), "`{}` names a source, which only a receiver can choose", text);
-        all.push_back(
-            {e.address, e.port, e.address.is_multicast() ? wire::multicast_mac(e.address) : MacAddress{}});
+        all.push_back({e.address.v4(), e.port,
+                       e.address.is_multicast() ? wire::multicast_mac(e.address.v4()) : MacAddress{}});
     }
     return all;
 }
@@ -38,12 +40,14 @@ void read_map(const std::string& text, replay::RewriteRules& rules) {
     if (mark == std::string::npos)
         throw_usage("--map", "`{}` is not OLD=NEW, as in 239.1.1.0+3:7148=239.2.2.0+3:7148", text);
     const std::vector<Endpoint> from = parse_endpoints(text.substr(0, mark));
+    need_ipv4(from, "--map", "redirection");
     const std::vector<NewDestination> to = destinations(text.substr(mark + 1), "--map");
     if (to.size() != from.size() && to.size() != 1)
         throw_usage("--map", "`{}` maps {} destinations to {}; give as many, or one for all", text,
                     from.size(), to.size());
     for (std::size_t i = 0; i < from.size(); i++)
-        if (!rules.map.try_emplace({from[i].address.value, from[i].port}, to[to.size() == 1 ? 0 : i]).second)
+        if (!rules.map.try_emplace({from[i].address.v4().value, from[i].port}, to[to.size() == 1 ? 0 : i])
+                 .second)
             throw_usage("--map", "{} is mapped twice", to_string(from[i]));
 }
 

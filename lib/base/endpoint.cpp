@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/endpoint.hpp"
 
+#include <algorithm>
+#include <arpa/inet.h>
+#include <array>
 #include <charconv>
 #include <optional>
 
+#include "base/byte_order.hpp"
 #include "base/error.hpp"
 
 namespace spead {
@@ -24,7 +28,7 @@ std::optional<std::uint32_t> parse_number(std::string_view text, std::uint32_t m
 
 /// Holds the address, or why `text` is none.
 struct Parsed {
-    Ipv4 address;
+    IpAddress address;
     std::string problem;
 };
 
@@ -60,6 +64,33 @@ Parsed read_ipv4(std::string_view text) {
     return {{value}, {}};
 }
 
+Parsed read_ipv6(std::string_view text) {
+    if (const std::size_t zone = text.find('%'); zone != std::string_view::npos)
+        return {{},
+                fmt::format("`{}` has the zone `{}`; leave it out, as the port or the interface is the zone",
+                            text, text.substr(zone))};
+    in6_addr bytes{};
+    if (::inet_pton(AF_INET6, std::string(text).c_str(), &bytes) != 1)
+        return {
+            {},
+            fmt::format("`{}` is not an IPv6 address; give groups of hexadecimal digits with colons between, "
+                        "as in ff15::1",
+                        text)};
+    const IpAddress address(Ipv6{load_be64(&bytes), load_be64(bytes.s6_addr + 8)});
+    if (address.is_v4())
+        return {{},
+                fmt::format("`{}` is the IPv4 address {} written as one of IPv6; write the IPv4 address",
+                            text, to_string(address))};
+    return {address, {}};
+}
+
+/// Reads an address of either family; of IPv6 with or without brackets.
+Parsed read_ip(std::string_view text) {
+    if (text.size() >= 2 && text.front() == '[' && text.back() == ']')
+        return read_ipv6(text.substr(1, text.size() - 2));
+    return text.find(':') == std::string_view::npos ? read_ipv4(text) : read_ipv6(text);
+}
+
 /// Cuts `text` at the last `mark` and returns the part after it; nothing when there is no mark.
 std::optional<std::string_view> cut_at(std::string_view& text, char mark) {
     const std::size_t at = text.find(mark);
@@ -76,6 +107,13 @@ Ipv4 parse_ipv4(std::string_view text, std::string_view where) {
     const Parsed parsed = read_ipv4(text);
     if (!parsed.problem.empty())
         throw UsageError(std::string(where), parsed.problem);
+    return parsed.address.v4();
+}
+
+IpAddress parse_ip(std::string_view text, std::string_view where) {
+    const Parsed parsed = text.find(':') == std::string_view::npos ? read_ipv4(text) : read_ipv6(text);
+    if (!parsed.problem.empty())
+        throw UsageError(std::string(where), parsed.problem);
     return parsed.address;
 }
 
@@ -84,81 +122,173 @@ std::string to_string(Ipv4 address) {
     return fmt::format("{}.{}.{}.{}", v >> 24, v >> 16 & 0xFF, v >> 8 & 0xFF, v & 0xFF);
 }
 
-std::vector<Endpoint> parse_endpoints(std::string_view text, std::uint16_t default_port) {
-    const auto fail = [text](const std::string& why) {
-        throw UsageError(fmt::format("endpoint `{}`: {}", text, why));
-    };
+std::string to_string(const IpAddress& address) {
+    if (address.is_v4())
+        return to_string(address.v4());
+    std::array<unsigned, 8> groups{};
+    for (std::size_t i = 0; i < groups.size(); i++)
+        groups[i] = (i < 4 ? address.v6().high : address.v6().low) >> (48 - i % 4 * 16) & 0xFFFF;
+    // The longest run of at least two zeros, the first of equal ones, is `::`.
+    std::size_t run = 0;
+    std::size_t length = 1;
+    for (std::size_t i = 0; i < groups.size(); i++) {
+        std::size_t end = i;
+        while (end < groups.size() && groups[end] == 0)
+            end++;
+        if (end - i > length) {
+            run = i;
+            length = end - i;
+        }
+    }
+    std::string text;
+    for (std::size_t i = 0; i < groups.size(); i++) {
+        if (length > 1 && i == run) {
+            text += "::";
+            i += length - 1;
+            continue;
+        }
+        text += fmt::format("{}{:x}", text.empty() || text.back() == ':' ? "" : ":", groups[i]);
+    }
+    return text;
+}
+
+std::string sender_text(std::uint32_t key) {
+    return key >> 28 == 0xF ? fmt::format("an IPv6 sender (hash 0x{:07x})", key & 0x0FFFFFFF)
+                            : to_string(Ipv4{key});
+}
+
+namespace {
+
+[[noreturn]] void refuse(std::string_view text, const std::string& why) {
+    throw UsageError(fmt::format("endpoint `{}`: {}", text, why));
+}
+
+/// Holds the parts of an endpoint's text.
+struct Parts {
+    std::string_view address;
+    std::optional<std::string_view> range, port, source;
+};
+
+Parts parts_of(std::string_view text) {
     std::string_view rest = text;
     if (rest.substr(0, kScheme.size()) == kScheme)
         rest.remove_prefix(kScheme.size());
     else if (rest.find("://") != std::string_view::npos)
-        fail(fmt::format("the only scheme is {}", kScheme));
+        refuse(text, fmt::format("the only scheme is {}", kScheme));
 
     // Cut from the right: source, port, range; the rest is the address.
-    const auto source_text = cut_at(rest, '@');
-    const auto port_text = cut_at(rest, ':');
-    const auto range_text = cut_at(rest, '+');
-
-    if (rest.empty())
-        fail("the address is missing; write ADDRESS:PORT, as in 239.1.2.3:7148");
-    const Parsed first = read_ipv4(rest);
-    if (!first.problem.empty())
-        fail(first.problem);
-
-    Ipv4 source;
-    if (source_text) {
-        const Parsed parsed = read_ipv4(*source_text);
-        if (!parsed.problem.empty())
-            fail(fmt::format("source: {}", parsed.problem));
-        if (parsed.address.is_multicast())
-            fail(fmt::format("the source {} is a multicast group; name the sender's own address",
-                             *source_text));
-        if (parsed.address.value == 0)
-            fail("the source 0.0.0.0 is not a sender's address; leave `@...` out to accept any source");
-        source = parsed.address;
+    Parts parts;
+    parts.source = cut_at(rest, '@');
+    std::string_view after = rest;
+    if (rest.substr(0, 1) == "[") {
+        const std::size_t end = rest.find(']');
+        if (end == std::string_view::npos)
+            refuse(text, "the `]` is missing; write [ADDRESS]:PORT, as in [ff15::1]:7148");
+        after = rest.substr(end + 1);
+        parts.address = rest.substr(0, end + 1);
+        if (!after.empty() && after.front() != ':' && after.front() != '+')
+            refuse(text, fmt::format("`{}` follows the `]`; only `+N` and `:PORT` may", after));
+    } else if (std::count(rest.begin(), rest.end(), ':') > 1) {
+        refuse(text, "an IPv6 address needs brackets; write [ADDRESS]:PORT, as in [ff15::1]:7148");
     }
+    parts.port = cut_at(after, ':');
+    parts.range = cut_at(after, '+');
+    if (parts.address.empty())
+        parts.address = after;
+    return parts;
+}
+
+IpAddress source_of(std::string_view text, std::string_view source, const IpAddress& of) {
+    const Parsed parsed = read_ip(source);
+    if (!parsed.problem.empty())
+        refuse(text, fmt::format("source: {}", parsed.problem));
+    if (parsed.address.is_multicast())
+        refuse(text,
+               fmt::format("the source {} is a multicast group; name the sender's own address", source));
+    if (parsed.address.is_unspecified())
+        refuse(text,
+               fmt::format("the source {} is not a sender's address; leave `@...` out to accept any source",
+                           to_string(parsed.address)));
+    if (parsed.address.is_v4() != of.is_v4())
+        refuse(text,
+               fmt::format("the source {} is an {} address and the destination is not; name a source of "
+                           "the destination's family",
+                           source, parsed.address.is_v4() ? "IPv4" : "IPv6"));
+    return parsed.address;
+}
+
+/// Returns the address `more` after `first`.
+IpAddress later(std::string_view text, const IpAddress& first, std::uint32_t more) {
+    const bool is_v4 = first.is_v4();
+    const std::uint64_t room = is_v4 ? 0xFFFFFFFFU - first.v4().value : ~first.v6().low;
+    if (more > room)
+        refuse(text, is_v4 ? fmt::format("the range runs past 255.255.255.255; at most +{} fits", room)
+                           : fmt::format("the range runs past the last 64 bits; at most +{} fits", room));
+    const IpAddress last = first.after(more);
+    if (first.is_multicast() != last.is_multicast())
+        refuse(text,
+               fmt::format("the range leaves the multicast block 224.0.0.0 to 239.255.255.255 and ends at "
+                           "{}; give a smaller one",
+                           to_string(last)));
+    if (last.is_v4() != is_v4)
+        refuse(text, fmt::format("the range runs into the mapped IPv4 address {}", to_string(last)));
+    return last;
+}
+
+}  // namespace
+
+std::vector<Endpoint> parse_endpoints(std::string_view text, std::uint16_t default_port) {
+    const Parts parts = parts_of(text);
+    if (parts.address.empty())
+        refuse(text, "the address is missing; write ADDRESS:PORT, as in 239.1.2.3:7148");
+    const Parsed first = read_ip(parts.address);
+    if (!first.problem.empty())
+        refuse(text, first.problem);
+    const IpAddress source = parts.source ? source_of(text, *parts.source, first.address) : IpAddress{};
 
     std::uint32_t port = default_port;
-    if (port_text) {
-        const auto number = parse_number(*port_text, 65535);
+    if (parts.port) {
+        const auto number = parse_number(*parts.port, 65535);
         if (!number || *number == 0)
-            fail(fmt::format("`{}` is not a UDP port; give a number from 1 to 65535", *port_text));
+            refuse(text, fmt::format("`{}` is not a UDP port; give a number from 1 to 65535", *parts.port));
         port = *number;
     } else if (port == 0) {
-        fail("the UDP port is missing; write ADDRESS:PORT, as in 239.1.2.3:7148");
+        refuse(text, "the UDP port is missing; write ADDRESS:PORT, as in 239.1.2.3:7148");
     }
 
     std::uint32_t more = 0;
-    if (range_text) {
-        const auto number = parse_number(*range_text, kMaxEndpointRange - 1);
+    if (parts.range) {
+        const auto number = parse_number(*parts.range, kMaxEndpointRange - 1);
         if (!number)
-            fail(fmt::format("`+{}` is not a range; give the number of further addresses, from 0 to {}",
-                             *range_text, kMaxEndpointRange - 1));
+            refuse(text,
+                   fmt::format("`+{}` is not a range; give the number of further addresses, from 0 to {}",
+                               *parts.range, kMaxEndpointRange - 1));
         more = *number;
     }
-    const std::uint64_t last = std::uint64_t{first.address.value} + more;
-    if (last > 0xFFFFFFFFu)
-        fail(fmt::format("the range runs past 255.255.255.255; at most +{} fits",
-                         0xFFFFFFFFu - first.address.value));
-    const Ipv4 last_address{static_cast<std::uint32_t>(last)};
-    if (first.address.is_multicast() != last_address.is_multicast())
-        fail(
-            fmt::format("the range leaves the multicast block 224.0.0.0 to 239.255.255.255 and ends at {}; "
-                        "give a smaller one",
-                        to_string(last_address)));
+    later(text, first.address, more);
 
     std::vector<Endpoint> endpoints;
     endpoints.reserve(more + 1);
     for (std::uint32_t i = 0; i <= more; i++)
-        endpoints.push_back({{first.address.value + i}, static_cast<std::uint16_t>(port), source});
+        endpoints.push_back({later(text, first.address, i), static_cast<std::uint16_t>(port), source});
     return endpoints;
 }
 
 std::string to_string(const Endpoint& endpoint) {
-    std::string text = fmt::format("{}:{}", to_string(endpoint.address), endpoint.port);
+    const std::string address = to_string(endpoint.address);
+    std::string text = endpoint.address.is_v4() ? fmt::format("{}:{}", address, endpoint.port)
+                                                : fmt::format("[{}]:{}", address, endpoint.port);
     if (endpoint.has_source())
         text += fmt::format("@{}", to_string(endpoint.source));
     return text;
+}
+
+void need_ipv4(const std::vector<Endpoint>& endpoints, std::string_view where, std::string_view what) {
+    for (const Endpoint& endpoint : endpoints)
+        if (endpoint.address.is_v6())
+            throw UsageError(std::string(where),
+                             fmt::format("{} is an IPv6 endpoint, and {} works over IPv4 only",
+                                         to_string(endpoint), what));
 }
 
 }  // namespace spead

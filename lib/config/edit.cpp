@@ -335,14 +335,16 @@ std::vector<std::string> endpoint_ranges(const std::vector<Endpoint>& endpoints)
         // A range stays on one side of the multicast block's edge, as its reader wants it.
         while (i + n < endpoints.size() && n <= kMaxEndpointRange &&
                endpoints[i + n].port == endpoints[i].port && endpoints[i + n].source == endpoints[i].source &&
-               endpoints[i + n].address.value == endpoints[i].address.value + n &&
+               endpoints[i + n].address == endpoints[i].address.after(static_cast<std::uint32_t>(n)) &&
+               endpoints[i + n].address > endpoints[i].address &&
                endpoints[i + n].address.is_multicast() == endpoints[i].address.is_multicast())
             n++;
         const std::string source =
             endpoints[i].has_source() ? "@" + to_string(endpoints[i].source) : std::string{};
-        ranges.push_back(fmt::format("{}{}:{}{}", to_string(endpoints[i].address),
-                                     n == 1 ? std::string{} : fmt::format("+{}", n - 1), endpoints[i].port,
-                                     source));
+        const std::string address = to_string(endpoints[i].address);
+        ranges.push_back(
+            fmt::format("{}{}:{}{}", endpoints[i].address.is_v4() ? address : "[" + address + "]",
+                        n == 1 ? std::string{} : fmt::format("+{}", n - 1), endpoints[i].port, source));
         i += n;
     }
     return ranges;

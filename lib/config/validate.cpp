@@ -192,7 +192,7 @@ class Rules {
             fail(path, "the endpoints do not match their texts ({} and {} of them)", list.size(),
                  from_texts.size());
         for (const Endpoint& endpoint : list)
-            if (endpoint.address.value == 0)
+            if (endpoint.address.is_unspecified())
                 fail(path, "{} has no address; give a multicast group or the port's own address",
                      to_string(endpoint));
     }
@@ -329,6 +329,7 @@ class Rules {
                 fail(path + ".endpoints",
                      "{} names a source, which only a receiver can choose; leave out `@{}`",
                      to_string(endpoint), to_string(endpoint.source));
+        need_ipv4(s.endpoints, path + ".endpoints", "sending");
         dst_mac_has_a_use(path + ".dst_mac", s);
         flavour_fits(path, s);
         if (const auto fault = pattern_fault(s))
@@ -397,11 +398,11 @@ class Rules {
             std::size_t stream;
             Endpoint endpoint;
         };
-        std::map<std::tuple<std::string, std::uint32_t, std::uint16_t>, std::vector<Taken>> taken;
+        std::map<std::tuple<std::string, IpAddress, std::uint16_t>, std::vector<Taken>> taken;
         for (std::size_t i = 0; i < plan_.receives.size(); i++) {
             const ReceivePlan& r = plan_.receives[i];
             for (const Endpoint& e : r.endpoints) {
-                auto& others = taken[{r.port, e.address.value, e.port}];
+                auto& others = taken[{r.port, e.address, e.port}];
                 for (const Taken& other : others) {
                     if (e.has_source() && other.endpoint.has_source() && e.source != other.endpoint.source)
                         continue;

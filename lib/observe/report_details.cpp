@@ -62,7 +62,7 @@ void add_stream_details(Json& stream, const stats::StreamSnapshot& s) {
     info["waiting"] = s.heaps_waiting;
     info["ghosts"] = s.heaps_ghosts;
     info["dropped_ghosts"] = s.heaps_dropped_ghosts;
-    info["ghosts_source"] = s.ghosts_source == 0 ? Json() : Json(spead::to_string(Ipv4{s.ghosts_source}));
+    info["ghosts_source"] = s.ghosts_source == 0 ? Json() : Json(spead::sender_text(s.ghosts_source));
     info["at_limit"] = s.packets_at_limit;
     info["control_bytes"] = s.control_bytes;
     info["carried"] = {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -24,8 +25,20 @@ constexpr rte_be32_t kAllBits32 = 0xFFFFFFFF;
 constexpr rte_be16_t kAllBits16 = 0xFFFF;
 constexpr rte_be16_t kVlanIdBits = byte_swap(std::uint16_t{0x0FFF});
 
-MacAddress destination_mac(Ipv4 address, const MacAddress& own) {
-    return address.is_multicast() ? wire::multicast_mac(address) : own;
+MacAddress destination_mac(const IpAddress& address, const MacAddress& own) {
+    if (!address.is_multicast())
+        return own;
+    return address.is_v4() ? wire::multicast_mac(address.v4()) : wire::multicast_mac6(address.v6());
+}
+
+/// Writes the address into an item of IPv6.
+template <class Bytes>
+void store_ipv6(Bytes& to, const IpAddress& address) {
+    std::uint8_t bytes[16];
+    store_be64(bytes, address.v6().high);
+    store_be64(bytes + 8, address.v6().low);
+    static_assert(sizeof to == sizeof bytes);
+    std::memcpy(&to, bytes, sizeof bytes);
 }
 
 /// Holds a rule in rte_flow's form. The pattern and the actions point into the object, which must not move.
@@ -37,12 +50,7 @@ class FlowTexts {
         std::fill_n(mask_.eth.hdr.dst_addr.addr_bytes, RTE_ETHER_ADDR_LEN, std::uint8_t{0xFF});
         spec_.vlan.hdr.vlan_tci = byte_swap(rule.vlan.value_or(0));
         mask_.vlan.hdr.vlan_tci = kVlanIdBits;
-        spec_.ip.hdr.dst_addr = byte_swap(rule.endpoint.address.value);
-        mask_.ip.hdr.dst_addr = kAllBits32;
-        if (rule.endpoint.has_source()) {
-            spec_.ip.hdr.src_addr = byte_swap(rule.endpoint.source.value);
-            mask_.ip.hdr.src_addr = kAllBits32;
-        }
+        set_addresses(rule.endpoint);
         spec_.udp.hdr.dst_port = byte_swap(rule.endpoint.port);
         mask_.udp.hdr.dst_port = kAllBits16;
 
@@ -50,7 +58,10 @@ class FlowTexts {
         if (rule.vlan) {
             item(RTE_FLOW_ITEM_TYPE_VLAN, &spec_.vlan, &mask_.vlan);
         }
-        item(RTE_FLOW_ITEM_TYPE_IPV4, &spec_.ip, &mask_.ip);
+        if (rule.endpoint.address.is_v4())
+            item(RTE_FLOW_ITEM_TYPE_IPV4, &spec_.ip, &mask_.ip);
+        else
+            item(RTE_FLOW_ITEM_TYPE_IPV6, &spec_.ip6, &mask_.ip6);
         item(RTE_FLOW_ITEM_TYPE_UDP, &spec_.udp, &mask_.udp);
         item(RTE_FLOW_ITEM_TYPE_END, nullptr, nullptr);
 
@@ -62,7 +73,8 @@ class FlowTexts {
             action(RTE_FLOW_ACTION_TYPE_QUEUE, &queue_);
         } else {
             rss_.func = RTE_ETH_HASH_FUNCTION_DEFAULT;
-            rss_.types = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_L3_SRC_ONLY;
+            rss_.types = (rule.endpoint.address.is_v4() ? RTE_ETH_RSS_IPV4 : RTE_ETH_RSS_IPV6) |
+                         RTE_ETH_RSS_L3_SRC_ONLY;
             rss_.queue_num = static_cast<std::uint32_t>(queues_.size());
             rss_.queue = queues_.data();
             action(RTE_FLOW_ACTION_TYPE_RSS, &rss_);
@@ -76,6 +88,23 @@ class FlowTexts {
     const rte_flow_action* actions() const { return actions_.data(); }
 
   private:
+    void set_addresses(const Endpoint& endpoint) {
+        if (endpoint.address.is_v6()) {
+            store_ipv6(spec_.ip6.hdr.dst_addr, endpoint.address);
+            std::memset(&mask_.ip6.hdr.dst_addr, 0xFF, sizeof mask_.ip6.hdr.dst_addr);
+            if (endpoint.has_source()) {
+                store_ipv6(spec_.ip6.hdr.src_addr, endpoint.source);
+                std::memset(&mask_.ip6.hdr.src_addr, 0xFF, sizeof mask_.ip6.hdr.src_addr);
+            }
+            return;
+        }
+        spec_.ip.hdr.dst_addr = byte_swap(endpoint.address.v4().value);
+        mask_.ip.hdr.dst_addr = kAllBits32;
+        if (endpoint.has_source()) {
+            spec_.ip.hdr.src_addr = byte_swap(endpoint.source.v4().value);
+            mask_.ip.hdr.src_addr = kAllBits32;
+        }
+    }
     void item(rte_flow_item_type type, const void* spec, const void* mask) {
         pattern_[items_++] = {type, spec, nullptr, mask};
     }
@@ -85,6 +114,7 @@ class FlowTexts {
         rte_flow_item_eth eth{};
         rte_flow_item_vlan vlan{};
         rte_flow_item_ipv4 ip{};
+        rte_flow_item_ipv6 ip6{};
         rte_flow_item_udp udp{};
     };
     Headers spec_;
@@ -133,7 +163,8 @@ std::string FlowRules::testpmd_text(std::uint16_t port_id, const Rule& rule, con
     if (rule.vlan) {
         text += fmt::format(" vlan vid is {} /", *rule.vlan);
     }
-    text += fmt::format(" ipv4 dst is {}", to_string(rule.endpoint.address));
+    const std::string_view ip = rule.endpoint.address.is_v4() ? "ipv4" : "ipv6";
+    text += fmt::format(" {} dst is {}", ip, to_string(rule.endpoint.address));
     if (rule.endpoint.has_source()) {
         text += fmt::format(" src is {}", to_string(rule.endpoint.source));
     }
@@ -144,7 +175,7 @@ std::string FlowRules::testpmd_text(std::uint16_t port_id, const Rule& rule, con
     if (rule.queues.size() == 1) {
         text += fmt::format(" queue index {}", rule.queues.front());
     } else {
-        text += fmt::format(" rss types ipv4 l3-src-only end queues {} end", fmt::join(rule.queues, " "));
+        text += fmt::format(" rss types {} l3-src-only end queues {} end", ip, fmt::join(rule.queues, " "));
     }
     return text + " / end";
 }

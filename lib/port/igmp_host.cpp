@@ -87,10 +87,11 @@ bool IgmpHost::idle() const {
 }
 
 void IgmpHost::want(const Endpoint& endpoint) {
-    if (!endpoint.address.is_multicast() || endpoint.address == wire::kAllSystems) {
+    if (!endpoint.address.is_multicast() || endpoint.address.is_v6() ||
+        endpoint.address == wire::kAllSystems) {
         return;
     }
-    const Key key{endpoint.address, endpoint.source};
+    const Key key{endpoint.address.v4(), endpoint.source.v4()};
     if (++wanted_[key] == 1) {
         pending_.push_back(key);
         next_ = kAtOnce;
@@ -98,7 +99,7 @@ void IgmpHost::want(const Endpoint& endpoint) {
 }
 
 void IgmpHost::leave(const Endpoint& endpoint) {
-    const auto wanted = wanted_.find(Key{endpoint.address, endpoint.source});
+    const auto wanted = wanted_.find(Key{endpoint.address.v4(), endpoint.source.v4()});
     if (wanted == wanted_.end() || --wanted->second != 0) {
         return;
     }

@@ -46,7 +46,7 @@ bool find_datagram(const rte_mbuf& m, wire::UdpView& out) {
     return m.nb_segs == 1 &&
            wire::parse_udp(rte_pktmbuf_mtod(&m, const std::uint8_t*), m.data_len, m.data_len, false, out) ==
                PortOutcome::stream &&
-           out.payload_length != 0;
+           !out.ipv6 && out.payload_length != 0;
 }
 
 /// Completes the checksum in software: a port would compute it over the corrupted packet.

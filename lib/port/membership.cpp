@@ -11,42 +11,49 @@
 
 #include <fmt/core.h>
 
-#include "base/byte_order.hpp"
 #include "base/error.hpp"
 #include "base/interruptible.hpp"
+#include "base/socket_address.hpp"
+
+#ifndef IPV6_MULTICAST_ALL
+#define IPV6_MULTICAST_ALL 29  // Linux 4.20
+#endif
 
 namespace spead::port {
 
 namespace {
 
-in_addr network_address(Ipv4 address) {
-    return in_addr{byte_swap(address.value)};
+int family_of(const IpAddress& address) {
+    return address.is_v4() ? AF_INET : AF_INET6;
 }
 
-ip_mreqn any_source_request(unsigned if_index, Ipv4 group) {
-    ip_mreqn request{};
-    request.imr_multiaddr = network_address(group);
-    request.imr_ifindex = static_cast<int>(if_index);
+group_req any_source_request(unsigned if_index, const IpAddress& group) {
+    group_req request{};
+    request.gr_interface = if_index;
+    request.gr_group = socket_address(group, 0, if_index).storage;
     return request;
 }
 
-group_source_req source_request(unsigned if_index, Ipv4 group, Ipv4 source) {
-    const auto store = [](sockaddr_storage& where, Ipv4 address) {
-        sockaddr_in in{};
-        in.sin_family = AF_INET;
-        in.sin_addr = network_address(address);
-        std::memcpy(&where, &in, sizeof in);
-    };
+group_source_req source_request(unsigned if_index, const IpAddress& group, const IpAddress& source) {
     group_source_req request{};
     request.gsr_interface = if_index;
-    store(request.gsr_group, group);
-    store(request.gsr_source, source);
+    request.gsr_group = socket_address(group, 0, if_index).storage;
+    request.gsr_source = socket_address(source, 0, if_index).storage;
     return request;
 }
 
 template <typename T>
-int set_option(int fd, int option, const T& value) {
-    return ::setsockopt(fd, IPPROTO_IP, option, &value, sizeof value) == 0 ? 0 : errno;
+int set_option(int fd, int family, int option, const T& value) {
+    const int level = family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6;
+    return ::setsockopt(fd, level, option, &value, sizeof value) == 0 ? 0 : errno;
+}
+
+/// Returns the settings that limit the memberships of a socket.
+const char* limits_of(const IpAddress& group, bool any_source) {
+    if (group.is_v6())
+        return any_source ? "net.core.optmem_max" : "net.core.optmem_max or net.ipv6.mld_max_msf";
+    return any_source ? "net.ipv4.igmp_max_memberships"
+                      : "net.ipv4.igmp_max_memberships or net.ipv4.igmp_max_msf";
 }
 
 }  // namespace
@@ -119,36 +126,41 @@ void KernelMembership::join_all(int interrupt_fd) {
 }
 
 void KernelMembership::join(const Key& key) {
-    if (!sockets_.empty() && fits(sockets_.back(), key)) {
-        const int error = try_join(sockets_.back().fd, key);
+    const int family = family_of(key.group);
+    const auto last = std::find_if(sockets_.rbegin(), sockets_.rend(),
+                                   [family](const Socket& s) { return s.family == family; });
+    if (last != sockets_.rend() && fits(*last, key)) {
+        const int error = try_join(last->fd, key);
         if (error == 0) {
-            sockets_.back().keys.insert(key);
+            last->keys.insert(key);
             return;
         }
         if (error != ENOBUFS) {
             refuse(key, error);
         }
     }
-    const int fd = open_socket();
+    const int fd = open_socket(family);
     if (const int error = try_join(fd, key); error != 0) {
         ::close(fd);
         refuse(key, error);
     }
-    sockets_.push_back({fd, {key}});
+    sockets_.push_back({family, fd, {key}});
 }
 
 /// Returns whether the socket can take the join. One socket cannot want a group from any source and from a
 /// named one: the kernel would replace the former.
 bool KernelMembership::fits(const Socket& socket, const Key& key) const {
     return std::ranges::none_of(socket.keys, [&](const Key& other) {
-        return other.group == key.group && (other.source.value == 0) != (key.source.value == 0);
+        return other.group == key.group && (other.source == IpAddress{}) != (key.source == IpAddress{});
     });
 }
 
 int KernelMembership::try_join(int fd, const Key& key) const {
-    return key.source.value == 0
-               ? set_option(fd, IP_ADD_MEMBERSHIP, any_source_request(if_index_, key.group))
-               : set_option(fd, MCAST_JOIN_SOURCE_GROUP, source_request(if_index_, key.group, key.source));
+    const int family = family_of(key.group);
+    return key.source == IpAddress{}
+               ? set_option(fd, family, MCAST_JOIN_GROUP, any_source_request(if_index_, key.group))
+               : set_option(fd, family, MCAST_JOIN_SOURCE_GROUP,
+                            source_request(if_index_, key.group, key.source));
 }
 
 void KernelMembership::drop(const Key& key) {
@@ -163,34 +175,33 @@ void KernelMembership::drop(const Key& key) {
         return;
     }
     // Fails only when the interface has gone, and the membership with it.
-    if (key.source.value == 0) {
-        (void)set_option(socket->fd, IP_DROP_MEMBERSHIP, any_source_request(if_index_, key.group));
+    if (key.source == IpAddress{}) {
+        (void)set_option(socket->fd, socket->family, MCAST_LEAVE_GROUP,
+                         any_source_request(if_index_, key.group));
     } else {
-        (void)set_option(socket->fd, MCAST_LEAVE_SOURCE_GROUP,
+        (void)set_option(socket->fd, socket->family, MCAST_LEAVE_SOURCE_GROUP,
                          source_request(if_index_, key.group, key.source));
     }
 }
 
-int KernelMembership::open_socket() const {
-    const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+int KernelMembership::open_socket(int family) const {
+    const int fd = ::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0) {
         throw_error(interface_, "cannot open a socket to join groups: {}{}", std::strerror(errno),
                     errno == EMFILE ? "; raise `ulimit -n`" : "");
     }
-    (void)set_option(fd, IP_MULTICAST_ALL, int{0});
+    (void)set_option(fd, family, family == AF_INET ? IP_MULTICAST_ALL : IPV6_MULTICAST_ALL, int{0});
     return fd;
 }
 
 void KernelMembership::refuse(const Key& key, int error) const {
-    const std::string group = key.source.value == 0
+    const std::string group = key.source == IpAddress{}
                                   ? to_string(key.group)
                                   : fmt::format("{} from {}", to_string(key.group), to_string(key.source));
     if (error == ENOBUFS) {
         throw_error(interface_,
                     "the kernel allows no more memberships, not even one on a new socket, for {}: raise {}",
-                    group,
-                    key.source.value == 0 ? "net.ipv4.igmp_max_memberships"
-                                          : "net.ipv4.igmp_max_memberships or net.ipv4.igmp_max_msf");
+                    group, limits_of(key.group, key.source == IpAddress{}));
     }
     if (error == ENODEV) {
         throw_error(interface_, "cannot join {}: the network interface has disappeared or has no multicast",

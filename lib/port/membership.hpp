@@ -15,12 +15,13 @@
 /// Reports joined groups to the network.
 namespace spead::port {
 
-/// Manages membership through the kernel, which sends the IGMP reports, answers queries, and programs the
-/// interface's filter.
+/// Manages membership through the kernel, which sends the IGMP and MLD reports, answers queries, and programs
+/// the interface's filter.
 ///
 /// UDP sockets bound to no port join the groups on one network interface, by its index; they never receive a
-/// packet. The kernel limits the groups of a socket (net.ipv4.igmp_max_memberships, 20), so a new one is
-/// opened when one is full. Sources are source-specific joins (IGMPv3). Joins are paced, because a switch
+/// packet. The kernel limits the groups of a socket (net.ipv4.igmp_max_memberships, 20; of IPv6
+/// net.core.optmem_max), so a new one is opened when one is full. Sources are source-specific joins (IGMPv3,
+/// MLDv2). Joins are paced, because a switch
 /// drops reports that come in a flood.
 ///
 /// Control code, one thread; errors are thrown as spead::Error naming the group, the interface and the fix.
@@ -55,13 +56,14 @@ class KernelMembership {
     const UnicastSockets& unicast() const noexcept { return unicast_; }
 
   private:
-    /// Holds a group, and its wanted source (0: any).
+    /// Holds a group, and its wanted source (0.0.0.0: any).
     struct Key {
-        Ipv4 group;
-        Ipv4 source;
+        IpAddress group;
+        IpAddress source;
         auto operator<=>(const Key&) const = default;
     };
     struct Socket {
+        int family = 0;
         int fd = -1;
         std::set<Key> keys;
     };
@@ -70,7 +72,7 @@ class KernelMembership {
     bool fits(const Socket& socket, const Key& key) const;
     int try_join(int fd, const Key& key) const;
     void drop(const Key& key);
-    int open_socket() const;
+    int open_socket(int family) const;
     [[noreturn]] void refuse(const Key& key, int error) const;
 
     unsigned if_index_;

@@ -17,8 +17,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/byte_order.hpp"
 #include "base/error.hpp"
+#include "base/socket_address.hpp"
 
 namespace spead::port {
 
@@ -63,10 +63,9 @@ std::unique_ptr<ifaddrs, FreeAddresses> addresses() {
     return std::unique_ptr<ifaddrs, FreeAddresses>{list};
 }
 
-Ipv4 ipv4_of(const sockaddr* address) {
-    sockaddr_in in{};
-    std::memcpy(&in, address, sizeof in);
-    return Ipv4{byte_swap(std::uint32_t{in.sin_addr.s_addr})};
+bool has_address(const ifaddrs& entry) {
+    return entry.ifa_addr != nullptr &&
+           (entry.ifa_addr->sa_family == AF_INET || entry.ifa_addr->sa_family == AF_INET6);
 }
 
 bool is_ipv4(const ifaddrs& entry) {
@@ -110,7 +109,7 @@ std::optional<NetdevFacts> netdev_facts(const std::string& name) {
     const auto list = addresses();
     for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
         if (is_ipv4(*entry) && name == entry->ifa_name) {
-            facts.address = ipv4_of(entry->ifa_addr);
+            facts.address = address_of(entry->ifa_addr).v4();
             break;
         }
     }
@@ -154,10 +153,10 @@ std::string vlan_netdev(const std::string& name, std::uint16_t vlan) {
     return vlan_netdev_in(text.str(), name, vlan);
 }
 
-std::string netdev_of(Ipv4 address) {
+std::string netdev_of(const IpAddress& address) {
     const auto list = addresses();
     for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
-        if (is_ipv4(*entry) && ipv4_of(entry->ifa_addr) == address) {
+        if (has_address(*entry) && address_of(entry->ifa_addr) == address) {
             return entry->ifa_name;
         }
     }

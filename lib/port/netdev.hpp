@@ -38,7 +38,7 @@ std::string vlan_netdev(const std::string& name, std::uint16_t vlan);
 std::string vlan_netdev_in(const std::string& config, const std::string& name, std::uint16_t vlan);
 
 /// Returns the name of the interface that has this IPv4 address; empty when none has.
-std::string netdev_of(Ipv4 address);
+std::string netdev_of(const IpAddress& address);
 
 /// Sets the MTU. Throws Error naming the interface and the kernel's reason (CAP_NET_ADMIN, the driver's
 /// largest MTU).

@@ -35,7 +35,7 @@ struct RuleState {
 /// Counts UDP packets to one endpoint without a rule.
 struct PassedPackets {
     Endpoint endpoint;  ///< address and port
-    Ipv4 source;        ///< of the last of them
+    IpAddress source;   ///< of the last of them
     std::uint64_t packets = 0;
 };
 

@@ -5,12 +5,13 @@
 #include <cerrno>
 #include <cstring>
 #include <linux/filter.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/byte_order.hpp"
 #include "base/log.hpp"
+#include "base/socket_address.hpp"
 
 namespace spead::port {
 
@@ -25,14 +26,15 @@ Endpoint without_source(Endpoint endpoint) {
 int claim(int fd, const std::string& interface, const Endpoint& endpoint) {
     sock_filter drop_all = BPF_STMT(BPF_RET | BPF_K, 0);
     const sock_fprog program{1, &drop_all};
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = byte_swap(endpoint.port);
-    address.sin_addr.s_addr = byte_swap(endpoint.address.value);
-    const bool done = ::setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0 &&
-                      ::setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, interface.c_str(),
-                                   static_cast<socklen_t>(interface.size())) == 0 &&
-                      ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    const SocketAddress address =
+        socket_address(endpoint.address, endpoint.port, ::if_nametoindex(interface.c_str()));
+    const int only = 1;
+    const bool done =
+        ::setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0 &&
+        ::setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, interface.c_str(),
+                     static_cast<socklen_t>(interface.size())) == 0 &&
+        (endpoint.address.is_v4() || ::setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof only) == 0) &&
+        ::bind(fd, address.get(), address.length) == 0;
     return done ? 0 : errno;
 }
 
@@ -73,7 +75,7 @@ std::size_t UnicastSockets::sockets() const noexcept {
 }
 
 int UnicastSockets::open(const Endpoint& endpoint) const {
-    const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const int fd = ::socket(endpoint.address.is_v4() ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     const int error = fd < 0 ? errno : claim(fd, interface_, endpoint);
     if (error == 0) {
         return fd;

@@ -40,11 +40,30 @@ void describe(rte_mbuf& m, const std::uint8_t* bytes, std::size_t length) noexce
 
 }  // namespace
 
+std::size_t write_way(std::uint8_t* out, const PacketWay& way, std::size_t length) noexcept {
+    if (way.destination.is_v4()) {
+        wire::NetHeaderSpec spec;
+        spec.src_ip = sender_key(way.source);
+        spec.dst_ip = way.destination.v4().value;
+        spec.src_port = way.source_port;
+        spec.dst_port = way.destination_port;
+        return wire::write_headers(out, spec, length);
+    }
+    wire::NetHeader6Spec spec;
+    spec.src_ip = way.source.v6();
+    spec.dst_ip = way.destination.v6();
+    spec.src_port = way.source_port;
+    spec.dst_port = way.destination_port;
+    // Without a sum it would be refused. Nobody looks at its value: it was right, or there was none.
+    wire::write_headers6(out, spec, length, 0xFFFF);
+    return wire::kNetHeader6;
+}
+
 /// Holds the descriptors of one burst. It is the receive queue of the lane's source.
 struct DatagramLane::Packets {
     struct Packet {
         std::array<rte_mbuf, kSegments> segments;
-        std::array<std::uint8_t, wire::NetHeaderTemplate::kMaxLength> header;
+        std::array<std::uint8_t, wire::kNetHeader6> header;
     };
 
     Packets() {
@@ -65,22 +84,18 @@ struct DatagramLane::Packets {
 
     void put(const Datagram& d) noexcept {
         const std::size_t length = std::min(d.payload.size(), wire::kMaxUdpPayload);
-        wire::NetHeaderSpec way;
-        way.src_ip = d.way.source.value;
-        way.dst_ip = d.way.destination.value;
-        way.src_port = d.way.source_port;
-        way.dst_port = d.way.destination_port;
+        const std::size_t headers = d.way.destination.is_v4() ? wire::kNetHeader : wire::kNetHeader6;
         if (d.has_headroom) {
-            auto* const frame = const_cast<std::uint8_t*>(d.payload.data()) - wire::kNetHeader;
-            wire::write_headers(frame, way, length);
-            put(std::span<const std::uint8_t>(frame, wire::kNetHeader + length));
+            auto* const frame = const_cast<std::uint8_t*>(d.payload.data()) - headers;
+            write_way(frame, d.way, length);
+            put(std::span<const std::uint8_t>(frame, headers + length));
             all[filled - 1].segments[0].ol_flags = kRightSums;
             return;
         }
         Packet& p = all[filled++];
-        wire::write_headers(p.header.data(), way, length);
+        write_way(p.header.data(), d.way, length);
         rte_mbuf& head = p.segments[0];
-        describe(head, p.header.data(), wire::kNetHeader);
+        describe(head, p.header.data(), headers);
         describe(p.segments[1], d.payload.data(), length);
         head.ol_flags = kRightSums;
         head.next = &p.segments[1];
@@ -121,6 +136,7 @@ DatagramLane::DatagramLane(const LaneConfig& config, std::size_t memory, std::si
     for (std::size_t e = 0; e < config.endpoints.size(); e++)
         source_.classifier.add(config.endpoints[e], {number, static_cast<std::uint16_t>(e)});
     source_.flows = FlowCache(source_.classifier.size());
+    source_.flows6 = FlowCache6(source_.classifier.size6());
     source_.lanes.push_back(number);
     agent_.add_source(source_);
 }
@@ -135,7 +151,9 @@ void DatagramLane::fill(std::unique_ptr<chunk::ChunkLane> chunks) noexcept {
 
 void DatagramLane::receive(std::span<const Place> places) {
     const std::uint16_t number = source_.lanes.front();
-    SourceTables tables{Classifier(places.size()), {}, {number}};
+    SourceTables tables;
+    tables.classifier = Classifier(places.size());
+    tables.lanes = {number};
     std::size_t size = lane_.endpoints.size();
     for (const Place& p : places) {
         tables.classifier.add(p.endpoint, {number, p.number});
@@ -146,6 +164,7 @@ void DatagramLane::receive(std::span<const Place> places) {
     for (std::size_t i = 0; i < places.size(); i++)
         numbers[places[i].number] = static_cast<std::uint16_t>(i);
     tables.flows = FlowCache(tables.classifier.size());
+    tables.flows6 = FlowCache6(tables.classifier.size6());
     lane_.endpoints.resize(size);
     lane_.stops_seen.resize(size);
     lane_.numbers = std::move(numbers);

@@ -106,4 +106,9 @@ class DatagramLane {
     std::unique_ptr<Packets> packets_;
 };
 
+/// Writes the headers of a datagram with `length` bytes of payload that went this way, and returns their
+/// length: kNetHeader or kNetHeader6, by the destination. A source of the other family is kept as
+/// sender_key().
+std::size_t write_way(std::uint8_t* out, const PacketWay& way, std::size_t length) noexcept;
+
 }  // namespace spead::recv

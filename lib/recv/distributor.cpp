@@ -90,6 +90,10 @@ void Distributor::Table::add(const Endpoint& endpoint, std::vector<std::uint16_t
         flows_ = FlowCache(2 * destinations_.size());
     else
         flows_.forget();
+    if (std::has_single_bit(classifier_.size6()))
+        flows6_ = FlowCache6(2 * classifier_.size6());
+    else
+        flows6_.forget();
 }
 
 port::RxQueue Distributor::own() noexcept {
@@ -125,16 +129,29 @@ std::uint16_t Distributor::destination(const rte_mbuf* mbuf) noexcept {
     if (mbuf->nb_segs != 1 || mbuf->data_len < wire::kNetHeader) [[unlikely]]
         return look_up(mbuf);
     const auto* const frame = rte_pktmbuf_mtod(mbuf, const std::uint8_t*);
-    const FlowTemplate* flow = &table_.flows_.usual(frame);
+    std::uint16_t to = 0;
+    if (known(table_.flows_, frame, mbuf->data_len, to)) [[likely]]
+        return to;
+    if (Ipv6Frame::is(frame, mbuf->data_len) && known(table_.flows6_, frame, mbuf->data_len, to))
+        return to;
+    return look_up(mbuf);
+}
+
+/// Finds the destination by a template. Returns false when none matches.
+template <class Ip>
+[[gnu::always_inline]] inline bool Distributor::known(BasicFlowCache<Ip>& flows, const std::uint8_t* frame,
+                                                      std::size_t length, std::uint16_t& to) noexcept {
+    const BasicFlowTemplate<Ip>* flow = &flows.usual(frame);
     heap::PacketView view;
-    if (!flow->match(frame, mbuf->data_len, false, view)) [[unlikely]] {
-        flow = &table_.flows_.other(frame);
-        if (!flow->match(frame, mbuf->data_len, false, view))
-            return look_up(mbuf);
-        table_.flows_.turn(frame);
+    if (!flow->match(frame, length, false, view)) [[unlikely]] {
+        flow = &flows.other(frame);
+        if (!flow->match(frame, length, false, view))
+            return false;
+        flows.turn(frame);
     }
     const std::vector<std::uint16_t>& ways = table_.destinations_[flow->lane()];
-    return ways[share_of(view.key, ways.size())];
+    to = ways[share_of(view.key, ways.size())];
+    return true;
 }
 
 /// Returns it for any packet, by the parsers. Templates learn from it.
@@ -150,7 +167,7 @@ std::uint16_t Distributor::destination(const rte_mbuf* mbuf) noexcept {
     wire::UdpView udp;
     if (wire::parse_udp(frame, have, length, false, udp) != PortOutcome::stream)
         return 0;
-    const Target* const target = table_.classifier_.find(udp.dst_ip, udp.dst_port, udp.src_ip);
+    const Target* const target = table_.classifier_.find(udp);
     if (target == nullptr)
         return 0;
     const std::vector<std::uint16_t>& ways = table_.destinations_[target->lane];
@@ -161,8 +178,9 @@ std::uint16_t Distributor::destination(const rte_mbuf* mbuf) noexcept {
     std::uint32_t payload_at = 0;
     if (!decoder_.decode(frame + udp.payload_offset, head, udp.payload_length, view, payload_at)) [[unlikely]]
         return ways.front();
-    if (have == length && udp.payload_offset == wire::kNetHeader)
-        SpeadDecoder::learn(table_.flows_.turn(frame), frame, udp, *target, UINT16_MAX);
+    if (have == length)
+        learn_usual<SpeadDecoder>(table_.flows_, table_.flows6_, frame, udp, *target,
+                                  [](std::uint32_t) { return std::uint32_t{UINT16_MAX}; });
     return ways[share_of(view.key, ways.size())];
 }
 

@@ -48,6 +48,7 @@ class Distributor {
         friend class Distributor;
         Classifier classifier_;  ///< Target::lane is an index into destinations_
         FlowCache flows_;
+        FlowCache6 flows6_;
         std::vector<std::vector<std::uint16_t>> destinations_;
         std::vector<bool> of_format_;  ///< likewise
     };
@@ -113,6 +114,9 @@ class Distributor {
     static std::uint16_t share_burst(void* context, std::uint16_t, rte_mbuf** mbufs, std::uint16_t max);
     std::uint16_t poll(rte_mbuf** mbufs, std::uint16_t max) noexcept;
     [[gnu::always_inline]] inline std::uint16_t destination(const rte_mbuf* mbuf) noexcept;
+    template <class Ip>
+    bool known(BasicFlowCache<Ip>& flows, const std::uint8_t* frame, std::size_t length,
+               std::uint16_t& to) noexcept;
     std::uint16_t look_up(const rte_mbuf* mbuf) noexcept;
     bool pass_on() noexcept;
 

@@ -3,6 +3,15 @@
 
 namespace spead::recv {
 
+namespace {
+
+/// Returns what tests of addresses compare. One of IPv6 equals none of IPv4.
+std::uint64_t number_of(const IpAddress& address) noexcept {
+    return address.is_v4() ? address.v4().value : FilterExpression::kIpv6;
+}
+
+}  // namespace
+
 bool FilterExpression::Test::holds(const FilterPacket& packet) const noexcept {
     std::uint64_t number = 0;
     switch (field) {
@@ -24,10 +33,10 @@ bool FilterExpression::Test::holds(const FilterPacket& packet) const noexcept {
             number = packet.payload_length();
             break;
         case Field::source:
-            number = packet.way().source.value;
+            number = number_of(packet.way().source);
             break;
         case Field::destination:
-            number = packet.way().destination.value;
+            number = number_of(packet.way().destination);
             break;
     }
     if (adjust == Adjust::mask)

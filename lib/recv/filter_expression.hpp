@@ -29,6 +29,8 @@ class FilterExpression {
     static constexpr std::size_t kMaxTests = 64;
     static constexpr std::size_t kMaxDepth = 32;
     static constexpr std::size_t kMaxText = 4096;
+    /// Stands for any IPv6 address where addresses are compared, beside the 32 bits of IPv4.
+    static constexpr std::uint64_t kIpv6 = std::uint64_t{1} << 32;
 
     /// Parses the text. Control code. Throws UsageError with the place in the text, the word there and the
     /// possible ones; `where` is the error's where().

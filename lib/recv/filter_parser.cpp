@@ -180,6 +180,7 @@ class FilterParser {
                             "give {}/{}",
                             TextReader::shown(token), at + 1, bits,
                             to_string(Ipv4{static_cast<std::uint32_t>(t.value & t.by)}), bits);
+            t.by |= FilterExpression::kIpv6;
             reader_.next();
             return t;
         }
@@ -196,7 +197,7 @@ class FilterParser {
         try {
             return parse_ipv4(text);
         } catch (const UsageError&) {
-            reader_.fail("an IPv4 address, as in 10.0.0.7");
+            reader_.fail("an IPv4 address, as in 10.0.0.7 (filters cannot name IPv6 addresses)");
         }
     }
 

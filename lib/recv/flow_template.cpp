@@ -8,12 +8,13 @@
 
 namespace spead::recv {
 
-bool FlowTemplate::learn(const std::uint8_t* frame, const wire::UdpView& udp, const wire::SpeadPacket& packet,
-                         bool from_source, std::uint16_t lane, std::uint16_t endpoint,
-                         std::uint32_t max_packet_size) noexcept {
+template <class Ip>
+bool BasicFlowTemplate<Ip>::learn(const std::uint8_t* frame, const wire::UdpView& udp,
+                                  const wire::SpeadPacket& packet, bool from_source, std::uint16_t lane,
+                                  std::uint16_t endpoint, std::uint32_t max_packet_size) noexcept {
     forget();
-    if (udp.payload_offset != wire::kNetHeader || udp.vlan_tags != 0 || packet.n_items > kMaxPointers ||
-        (packet.flags & wire::kHasControl) != 0)
+    if (udp.ipv6 != Ip::kIpv6 || udp.payload_offset != Ip::kHeader || udp.vlan_tags != 0 ||
+        packet.n_items > kMaxPointers || (packet.flags & wire::kHasControl) != 0)
         return false;
     const wire::Flavour flavour(packet.address_bits);
     const std::uint8_t* const datagram = frame + udp.payload_offset;
@@ -22,18 +23,13 @@ bool FlowTemplate::learn(const std::uint8_t* frame, const wire::UdpView& udp, co
     const auto fix = [&mask](std::size_t at, std::size_t bytes) {
         std::fill_n(mask.begin() + static_cast<std::ptrdiff_t>(at), bytes, std::uint8_t{0xFF});
     };
-    fix(12, 4);  // Ethernet type, version and IHL, type of service
-    fix(20, 4);  // fragment bits, TTL, protocol
-    if (from_source)
-        fix(26, 4);
-    fix(30, 4);  // destination address
-    fix(36, 2);  // destination port
-    fix(wire::kNetHeader, wire::kSpeadHeader);
+    Ip::mask(HeaderMask(mask.data()), from_source);
+    fix(Ip::kHeader, wire::kSpeadHeader);
 
     heap_length_at_ = 0;
     no_heap_length_ = wire::kUnknownLength;
     for (std::size_t i = 0; i < packet.n_items; i++) {
-        const std::size_t at = wire::kNetHeader + wire::kSpeadHeader + wire::kItemPointer * i;
+        const std::size_t at = Ip::kHeader + wire::kSpeadHeader + wire::kItemPointer * i;
         fix(at, wire::kItemPointer - flavour.address_bytes());
         const std::uint64_t raw = wire::load_pointer(datagram, i);
         if (!wire::is_packet_special(raw, flavour))
@@ -58,7 +54,7 @@ bool FlowTemplate::learn(const std::uint8_t* frame, const wire::UdpView& udp, co
         }
     }
 
-    const std::size_t end = wire::kNetHeader + packet.header_length;
+    const std::size_t end = Ip::kHeader + packet.header_length;
     std::size_t unit = 0;
     for (std::size_t at = kFirst; unit == 0 || at + 16 < end; at += 16, unit++) {
         units_[unit].pattern = load(frame + at);
@@ -67,20 +63,12 @@ bool FlowTemplate::learn(const std::uint8_t* frame, const wire::UdpView& udp, co
     last_pattern_ = load(frame + end - 16);
     last_mask_ = load(mask.data() + end - 16);
 
-    std::uint64_t fixed = 0;
-    for (std::size_t at = wire::kEthernetHeader; at < wire::kEthernetHeader + wire::kIpv4Header; at += 2) {
-        std::uint16_t word;
-        std::memcpy(&word, frame + at, 2);
-        const bool varies = at == 16 || at == 18 || at == 24 || at == 26 || at == 28;
-        fixed += varies ? 0 : word;
-    }
-    fixed_sum_ = fixed;
-
+    fixed_sum_ = Ip::fixed_sum(frame);
     value_mask_ = flavour.value_mask();
     max_udp_length_ = std::uint64_t{max_packet_size} + wire::kUdpHeader;
     item_count_ = static_cast<std::uint32_t>(packet.n_items - packet.first_item);
-    items_at_ = static_cast<std::uint16_t>(wire::kNetHeader + wire::kSpeadHeader +
-                                           wire::kItemPointer * packet.first_item);
+    items_at_ =
+        static_cast<std::uint16_t>(Ip::kHeader + wire::kSpeadHeader + wire::kItemPointer * packet.first_item);
     lane_ = lane;
     endpoint_ = endpoint;
     flavour_ = packet.address_bits;
@@ -89,15 +77,22 @@ bool FlowTemplate::learn(const std::uint8_t* frame, const wire::UdpView& udp, co
     return true;
 }
 
-FlowCache::FlowCache(std::size_t endpoints)
+template <class Ip>
+BasicFlowCache<Ip>::BasicFlowCache(std::size_t endpoints)
     : pairs_(std::bit_ceil(std::clamp<std::size_t>(endpoints * 4, 2, 1024))),
       shift_(64 - static_cast<unsigned>(std::countr_zero(pairs_.size()))),
       last_(pairs_.front().templates.data()) {}
 
-void FlowCache::forget() noexcept {
+template <class Ip>
+void BasicFlowCache<Ip>::forget() noexcept {
     for (Pair& pair : pairs_)
-        for (FlowTemplate& t : pair.templates)
+        for (Template& t : pair.templates)
             t.forget();
 }
+
+template class BasicFlowTemplate<Ipv4Frame>;
+template class BasicFlowTemplate<Ipv6Frame>;
+template class BasicFlowCache<Ipv4Frame>;
+template class BasicFlowCache<Ipv6Frame>;
 
 }  // namespace spead::recv

@@ -10,6 +10,7 @@
 
 #include "base/byte_order.hpp"
 #include "heap/packet_view.hpp"
+#include "recv/frame_layout.hpp"
 #include "wire/flavour.hpp"
 #include "wire/net.hpp"
 #include "wire/spead.hpp"
@@ -23,14 +24,15 @@ namespace spead::recv {
 /// Everything else must be equal: Ethernet type, no options, no fragment, UDP, the destination, the SPEAD
 /// flavour, mode and id of every pointer. One masked comparison of some 80 bytes tests that; then the lengths
 /// are checked against each other as the parsers do. Any other packet goes to the parsers, so that a template
-/// never decides a refusal.
-class FlowTemplate {
+/// never decides a refusal. `Ip`: Ipv4Frame or Ipv6Frame.
+template <class Ip>
+class BasicFlowTemplate {
   public:
     static constexpr std::size_t kMaxPointers = 16;
 
     /// Learns from a packet that parse_udp and parse_spead accepted. Returns false, and matches nothing, for
-    /// unusual shapes: a VLAN tag, IP options, many pointers, stream control, packet specials among the
-    /// items. With `from_source`, only packets of the same sender match.
+    /// unusual shapes: the other IP, a VLAN tag, IP options, many pointers, stream control, packet specials
+    /// among the items. With `from_source`, only packets of the same sender match.
     bool learn(const std::uint8_t* frame, const wire::UdpView& udp, const wire::SpeadPacket& packet,
                bool from_source, std::uint16_t lane, std::uint16_t endpoint,
                std::uint32_t max_packet_size) noexcept;
@@ -49,8 +51,8 @@ class FlowTemplate {
             differs |= difference(frame, at, unit);
         differs |= (load(frame + header_end - 16) ^ last_pattern_) & last_mask_;
 
-        const std::uint64_t ip_length = load_be16(frame + 16);
-        const std::uint64_t udp_length = load_be16(frame + 38);
+        const std::uint64_t ip_length = load_be16(frame + Ip::kLength);
+        const std::uint64_t udp_length = load_be16(frame + Ip::kUdp + 4);
         const std::uint64_t payload = load_be64(frame + payload_length_at_) & value_mask_;
         view.key = load_be64(frame + cnt_at_) & value_mask_;
         view.heap_length = (load_be64(frame + heap_length_at_) & value_mask_) | no_heap_length_;
@@ -60,13 +62,13 @@ class FlowTemplate {
         view.item_count = item_count_;
         view.flavour = flavour_;
         view.flags = flags_;
-        const bool fits = (udp_length + wire::kIpv4Header == ip_length) &
-                          (ip_length + wire::kEthernetHeader <= length) &
-                          (payload + header_end == udp_length + wire::kEthernetHeader + wire::kIpv4Header) &
-                          (udp_length <= max_udp_length_) & (view.offset + payload <= view.heap_length);
+        const bool fits = (udp_length + (Ip::kUdp - Ip::kLengthFrom) == ip_length) &
+                          (ip_length + Ip::kLengthFrom <= length) &
+                          (payload + header_end == udp_length + Ip::kUdp) & (udp_length <= max_udp_length_) &
+                          (view.offset + payload <= view.heap_length) & Ip::has_udp_checksum(frame);
         if (((differs[0] | differs[1]) != 0) | !fits) [[unlikely]]
             return false;
-        return !verify || sum_is_right(frame);
+        return !verify || Ip::sum_is_right(frame, fixed_sum_);
     }
 
     /// Returns the highest address of the items of a matching packet (PacketView::item_extent).
@@ -90,7 +92,7 @@ class FlowTemplate {
     static constexpr std::size_t kNothing = SIZE_MAX;
     static constexpr std::size_t kFirst = 12;  ///< the MAC addresses before it are ignored
     static constexpr std::size_t kMaxHeader =
-        wire::kNetHeader + wire::kSpeadHeader + kMaxPointers * wire::kItemPointer;
+        Ip::kHeader + wire::kSpeadHeader + kMaxPointers * wire::kItemPointer;
     static constexpr std::size_t kUnits = (kMaxHeader - kFirst + 15) / 16;
 
     static Words load(const std::uint8_t* at) noexcept {
@@ -101,21 +103,6 @@ class FlowTemplate {
     Words difference(const std::uint8_t* frame, std::size_t at, std::size_t unit) const noexcept {
         return (load(frame + at) ^ units_[unit].pattern) & units_[unit].mask;
     }
-    /// Checks the IPv4 header's sum. The constant parts of the header are summed once; the total must be
-    /// 0xFFFF.
-    bool sum_is_right(const std::uint8_t* frame) const noexcept {
-        std::uint16_t ip_length, id, checksum;
-        std::uint32_t source;
-        std::memcpy(&ip_length, frame + 16, 2);
-        std::memcpy(&id, frame + 18, 2);
-        std::memcpy(&checksum, frame + 24, 2);
-        std::memcpy(&source, frame + 26, 4);
-        std::uint64_t sum = fixed_sum_ + ip_length + id + checksum + source;
-        sum = (sum & 0xFFFF) + (sum >> 16);
-        sum = (sum & 0xFFFF) + (sum >> 16);
-        return sum == 0xFFFF;
-    }
-
     struct Unit {
         Words pattern;
         Words mask;
@@ -138,23 +125,26 @@ class FlowTemplate {
     std::array<Unit, kUnits> units_;      ///< from kFirst on, as many as the headers fill before those
 };
 
-/// Holds the templates of one receive queue, found by destination. An endpoint has two, since the first
-/// packet of a heap often carries item pointers that the others do not. Endpoints that share a place replace
-/// each other's. Belongs to one lcore.
-class FlowCache {
+/// Holds the templates of one receive queue and one IP version, found by destination. An endpoint has two,
+/// since the first packet of a heap often carries item pointers that the others do not. Endpoints that share
+/// a place replace each other's. Belongs to one lcore.
+template <class Ip>
+class BasicFlowCache {
   public:
-    FlowCache() : FlowCache(1) {}
-    /// Reserves places, so that each of `endpoints` endpoints most likely has its own. Control code.
-    explicit FlowCache(std::size_t endpoints);
+    using Template = BasicFlowTemplate<Ip>;
 
-    FlowCache(FlowCache&&) noexcept = default;
-    FlowCache& operator=(FlowCache&&) noexcept = default;
-    ~FlowCache() = default;
+    BasicFlowCache() : BasicFlowCache(1) {}
+    /// Reserves places, so that each of `endpoints` endpoints most likely has its own. Control code.
+    explicit BasicFlowCache(std::size_t endpoints);
+
+    BasicFlowCache(BasicFlowCache&&) noexcept = default;
+    BasicFlowCache& operator=(BasicFlowCache&&) noexcept = default;
+    ~BasicFlowCache() = default;
 
     /// Returns the template that most likely matches: the one that matched the last packet to the same
-    /// destination. The frame has its first kNetHeader bytes, here and below.
-    FlowTemplate& usual(const std::uint8_t* frame) noexcept {
-        const std::uint64_t destination = destination_of(frame);
+    /// destination. The frame has its first Ip::kHeader bytes, here and below.
+    Template& usual(const std::uint8_t* frame) noexcept {
+        const Destination destination = Ip::destination_of(frame);
         // Packets come in trains, and then nothing has to wait for what the frame says.
         if (destination != last_destination_) {
             Pair& pair = pair_of(destination);
@@ -164,13 +154,13 @@ class FlowCache {
         return *last_;
     }
     /// Returns the other template of the place.
-    FlowTemplate& other(const std::uint8_t* frame) noexcept {
-        Pair& pair = pair_of(destination_of(frame));
+    Template& other(const std::uint8_t* frame) noexcept {
+        Pair& pair = pair_of(Ip::destination_of(frame));
         return pair.templates[pair.recent ^ 1U];
     }
     /// Makes the other one the likely one from now on.
-    FlowTemplate& turn(const std::uint8_t* frame) noexcept {
-        last_destination_ = destination_of(frame);
+    Template& turn(const std::uint8_t* frame) noexcept {
+        last_destination_ = Ip::destination_of(frame);
         Pair& pair = pair_of(last_destination_);
         pair.recent ^= 1U;
         last_ = &pair.templates[pair.recent];
@@ -179,24 +169,25 @@ class FlowCache {
     void forget() noexcept;
 
   private:
+    using Destination = typename Ip::Destination;
     struct Pair {
-        std::array<FlowTemplate, 2> templates;
+        std::array<Template, 2> templates;
         unsigned recent = 0;
     };
 
-    static std::uint64_t destination_of(const std::uint8_t* frame) noexcept {
-        std::uint64_t destination;
-        std::memcpy(&destination, frame + 30, sizeof destination);
-        return destination & 0xFFFF0000FFFFFFFF;  // without the sender's port between address and port
-    }
-    Pair& pair_of(std::uint64_t destination) noexcept {
-        return pairs_[static_cast<std::size_t>((destination * 0x9E3779B97F4A7C15) >> shift_)];
+    Pair& pair_of(const Destination& destination) noexcept {
+        return pairs_[static_cast<std::size_t>(Ip::mix(destination) >> shift_)];
     }
 
     std::vector<Pair> pairs_;
     unsigned shift_;
-    std::uint64_t last_destination_ = 0;
-    FlowTemplate* last_;
+    Destination last_destination_{};
+    Template* last_;
 };
+
+using FlowTemplate = BasicFlowTemplate<Ipv4Frame>;
+using FlowCache = BasicFlowCache<Ipv4Frame>;
+using FlowTemplate6 = BasicFlowTemplate<Ipv6Frame>;
+using FlowCache6 = BasicFlowCache<Ipv6Frame>;
 
 }  // namespace spead::recv

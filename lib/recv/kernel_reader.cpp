@@ -14,6 +14,7 @@
 #include "base/byte_order.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/socket_address.hpp"
 #include "wire/net.hpp"
 
 #ifndef UDP_GRO
@@ -58,13 +59,6 @@ void drop_errors(int fd) {
     }
 }
 
-/// Returns what tells IPv6 senders apart where senders have IPv4 addresses: the exclusive or of the words.
-Ipv4 short_of(const in6_addr& address) {
-    std::array<std::uint32_t, 4> words;
-    std::memcpy(words.data(), &address, sizeof words);
-    return {byte_swap(words[0] ^ words[1] ^ words[2] ^ words[3])};
-}
-
 /// Returns the endpoints by their address and port.
 std::map<Endpoint, std::vector<Endpoint>> places_of(const std::vector<Endpoint>& endpoints) {
     std::map<Endpoint, std::vector<Endpoint>> places;
@@ -78,7 +72,7 @@ std::map<Endpoint, std::vector<Endpoint>> places_of(const std::vector<Endpoint>&
 /// Holds the memory of one recvmmsg.
 struct KernelReader::Messages {
     explicit Messages(std::size_t room)
-        : stride((wire::kNetHeader + room + 63) / 64 * 64), bytes(kMessages * stride) {
+        : stride((wire::kNetHeader6 + room + 63) / 64 * 64), bytes(kMessages * stride) {
         for (std::size_t i = 0; i < kMessages; i++) {
             parts[i] = {payload(i), room};
             headers[i].msg_hdr = {};
@@ -88,7 +82,7 @@ struct KernelReader::Messages {
             headers[i].msg_hdr.msg_control = controls[i].bytes;
         }
     }
-    std::uint8_t* payload(std::size_t i) { return bytes.data() + i * stride + wire::kNetHeader; }
+    std::uint8_t* payload(std::size_t i) { return bytes.data() + i * stride + wire::kNetHeader6; }
 
     /// Makes the headers ready again, after the kernel has written into them.
     void renew() {
@@ -288,10 +282,10 @@ void KernelReader::add(const KernelSocket& socket, std::size_t message) {
     way.destination_port = socket.place().port;
     const Messages::Name& from = messages_->names[message];
     if (m.msg_hdr.msg_namelen >= sizeof from.v6 && from.v6.sin6_family == AF_INET6) {
-        way.source = short_of(from.v6.sin6_addr);
+        way.source = address_of(reinterpret_cast<const sockaddr*>(&from));
         way.source_port = byte_swap(from.v6.sin6_port);
     } else if (m.msg_hdr.msg_namelen >= sizeof from.v4) {
-        way.source = {byte_swap(from.v4.sin_addr.s_addr)};
+        way.source = address_of(reinterpret_cast<const sockaddr*>(&from));
         way.source_port = byte_swap(from.v4.sin_port);
     }
     const std::size_t length = m.msg_len;

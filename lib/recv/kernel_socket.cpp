@@ -18,7 +18,11 @@
 #include "base/byte_order.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/socket_address.hpp"
 
+#ifndef IPV6_MULTICAST_ALL
+#define IPV6_MULTICAST_ALL 29  // Linux 4.20
+#endif
 #ifndef UDP_GRO
 #define UDP_GRO 104
 #endif
@@ -27,18 +31,9 @@ namespace spead::recv {
 
 namespace {
 
-sockaddr_in socket_address(Ipv4 address, std::uint16_t port) {
-    sockaddr_in out{};
-    out.sin_family = AF_INET;
-    out.sin_port = byte_swap(port);
-    out.sin_addr.s_addr = byte_swap(address.value);
-    return out;
-}
-
-template <class Group>
-void set_group(sockaddr_storage& to, const Group& address) {
-    static_assert(sizeof address <= sizeof to);
-    std::memcpy(&to, &address, sizeof address);
+/// Returns the level of a family's socket options.
+int level_of(const IpAddress& address) {
+    return address.is_v4() ? IPPROTO_IP : IPPROTO_IPV6;
 }
 
 /// Returns the fix if there are no descriptors left.
@@ -51,17 +46,17 @@ bool is_set(int fd, int level, int option, int value) {
 }
 
 /// Returns the number of the interface that has this address; 0: none.
-unsigned interface_with(Ipv4 address) {
+unsigned interface_with(const IpAddress& address) {
     ifaddrs* all = nullptr;
     if (::getifaddrs(&all) != 0)
         return 0;
     unsigned index = 0;
     for (const ifaddrs* i = all; i != nullptr && index == 0; i = i->ifa_next) {
-        if (i->ifa_addr == nullptr || i->ifa_addr->sa_family != AF_INET)
+        if (i->ifa_addr == nullptr)
             continue;
-        sockaddr_in its{};
-        std::memcpy(&its, i->ifa_addr, sizeof its);
-        if (byte_swap(its.sin_addr.s_addr) == address.value)
+        if (const int family = i->ifa_addr->sa_family; family != AF_INET && family != AF_INET6)
+            continue;
+        if (address_of(i->ifa_addr) == address)
             index = ::if_nametoindex(i->ifa_name);
     }
     ::freeifaddrs(all);
@@ -78,11 +73,12 @@ unsigned interface_number(const std::string& interface, const std::string& where
         throw_error(where, "cannot look for the network interface `{}`: {}{}", interface,
                     std::strerror(errno), descriptors_fix(errno));
     unsigned index = ::if_nametoindex(interface.c_str());
-    const bool is_address = interface.find_first_not_of("0123456789.") == std::string::npos;
+    const bool is_address = interface.find_first_not_of("0123456789.") == std::string::npos ||
+                            interface.find(':') != std::string::npos;
     if (index == 0 && is_address)
-        index = interface_with(parse_ipv4(interface, where));
+        index = interface_with(parse_ip(interface, where));
     if (index == 0)
-        throw_error(where, "`{}` is no network interface and no IPv4 address of one; `ip address` lists them",
+        throw_error(where, "`{}` is no network interface and no address of one; `ip address` lists them",
                     interface);
     return index;
 }
@@ -93,24 +89,26 @@ constexpr int kJoin = 1;
 constexpr int kLeave = 0;
 
 /// Returns the sources to join: one of 0 if an endpoint is of all sources.
-std::vector<Ipv4> sources_of(const std::vector<Endpoint>& endpoints) {
-    std::vector<Ipv4> all;
+std::vector<IpAddress> sources_of(const std::vector<Endpoint>& endpoints) {
+    std::vector<IpAddress> all;
     for (const Endpoint& e : endpoints) {
         if (!e.has_source())
-            return {Ipv4{}};
+            return {IpAddress{}};
         all.push_back(e.source);
     }
     return all;
 }
 
-bool has(const std::vector<Ipv4>& all, Ipv4 one) {
+bool has(const std::vector<IpAddress>& all, const IpAddress& one) {
     return std::find(all.begin(), all.end(), one) != all.end();
 }
 
 }  // namespace
 
 KernelSocket::KernelSocket(const std::vector<Endpoint>& endpoints, const Options& options)
-    : place_(endpoints.front()), fd_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+    : place_(endpoints.front()),
+      fd_(::socket(place_.address.is_v4() ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                   0)) {
     place_.source = {};
     if (!fd_) {
         const int error = errno;
@@ -120,6 +118,10 @@ KernelSocket::KernelSocket(const std::vector<Endpoint>& endpoints, const Options
     // Packets to an address come from every interface. One that does not exist is a mistake all the same.
     if (!place_.address.is_multicast())
         static_cast<void>(interface_number(options.interface, options.where));
+    if (place_.address.is_link_local() && options.interface.empty())
+        throw_error(options.where,
+                    "{} is link-local, and means nothing without an interface; name the interface",
+                    to_string(place_));
     set_buffer(options);
     gro_ = options.gro && is_set(fd_.get(), SOL_UDP, UDP_GRO, 1);
     bind_to(options);
@@ -142,12 +144,19 @@ KernelSocket::KernelSocket(FileDescriptor socket, const Endpoint& place, const O
 
 void KernelSocket::bind_to(const Options& options) {
     // Several programs may receive a group. An address belongs to one.
-    if (place_.address.is_multicast() && (!is_set(fd_.get(), SOL_SOCKET, SO_REUSEADDR, 1) ||
-                                          !is_set(fd_.get(), IPPROTO_IP, IP_MULTICAST_ALL, 0)))
+    if (place_.address.is_multicast() &&
+        (!is_set(fd_.get(), SOL_SOCKET, SO_REUSEADDR, 1) ||
+         !is_set(fd_.get(), level_of(place_.address),
+                 place_.address.is_v4() ? IP_MULTICAST_ALL : IPV6_MULTICAST_ALL, 0)))
         throw_error(options.where, "cannot prepare a socket for {}: {}", to_string(place_),
                     std::strerror(errno));
-    const sockaddr_in address = socket_address(place_.address, place_.port);
-    if (::bind(fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
+    // Only its own family: the other one may be another program's.
+    if (place_.address.is_v6() && !is_set(fd_.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1))
+        throw_error(options.where, "cannot prepare a socket for {}: {}", to_string(place_),
+                    std::strerror(errno));
+    const SocketAddress address =
+        socket_address(place_.address, place_.port, interface_number(options.interface, options.where));
+    if (::bind(fd_.get(), address.get(), address.length) == 0)
         return;
     const int error = errno;
     throw_error(options.where, "cannot receive {}: {}{}", to_string(place_), std::strerror(error),
@@ -178,7 +187,7 @@ void KernelSocket::note_buffer() noexcept {
 void KernelSocket::change(const std::vector<Endpoint>& endpoints, const Options& options) {
     if (!place_.address.is_multicast())
         return;
-    const std::vector<Ipv4> wanted = sources_of(endpoints);
+    const std::vector<IpAddress> wanted = sources_of(endpoints);
     std::vector<Joined> now;
     std::vector<Joined> gone;
     for (const Joined& one : joined_)
@@ -187,7 +196,7 @@ void KernelSocket::change(const std::vector<Endpoint>& endpoints, const Options&
     if (wanted.size() != kept) {
         // Only a join needs the interface, which may be gone.
         const unsigned index = interface_number(options.interface, options.where);
-        for (const Ipv4 source : wanted)
+        for (const IpAddress& source : wanted)
             if (std::none_of(now.begin(), now.end(), [&](const Joined& j) { return j.source == source; }))
                 now.push_back({source, index});
     }
@@ -224,19 +233,20 @@ std::vector<Endpoint> KernelSocket::endpoints() const {
 
 /// Joins or leaves the group, of one source or of all. Sets errno.
 bool KernelSocket::set_membership(int option, const Joined& which) const noexcept {
-    const sockaddr_in group = socket_address(place_.address, 0);
-    if (which.source.value == 0) {
+    const SocketAddress group = socket_address(place_.address, 0, which.index);
+    const int level = level_of(place_.address);
+    if (which.source == IpAddress{}) {
         group_req request{};
         request.gr_interface = which.index;
-        set_group(request.gr_group, group);
-        return ::setsockopt(fd_.get(), IPPROTO_IP, option == kJoin ? MCAST_JOIN_GROUP : MCAST_LEAVE_GROUP,
+        request.gr_group = group.storage;
+        return ::setsockopt(fd_.get(), level, option == kJoin ? MCAST_JOIN_GROUP : MCAST_LEAVE_GROUP,
                             &request, sizeof request) == 0;
     }
     group_source_req request{};
     request.gsr_interface = which.index;
-    set_group(request.gsr_group, group);
-    set_group(request.gsr_source, socket_address(which.source, 0));
-    return ::setsockopt(fd_.get(), IPPROTO_IP,
+    request.gsr_group = group.storage;
+    request.gsr_source = socket_address(which.source, 0, which.index).storage;
+    return ::setsockopt(fd_.get(), level,
                         option == kJoin ? MCAST_JOIN_SOURCE_GROUP : MCAST_LEAVE_SOURCE_GROUP, &request,
                         sizeof request) == 0;
 }
@@ -248,7 +258,9 @@ void KernelSocket::join(const Joined& which, const std::string& where) const {
     throw_error(where, "cannot join {}: {}{}", to_string(Endpoint{place_.address, place_.port, which.source}),
                 std::strerror(error),
                 error == ENODEV    ? "; name the interface, as no route leads to the group"
-                : error == ENOBUFS ? "; raise net.ipv4.igmp_max_memberships or net.ipv4.igmp_max_msf"
+                : error == ENOBUFS ? "; raise net.ipv4.igmp_max_memberships or net.ipv4.igmp_max_msf (of "
+                                     "IPv6: net.ipv6.mld_max_msf or "
+                                     "net.core.optmem_max)"
                                    : "");
 }
 

@@ -12,7 +12,7 @@
 
 namespace spead::recv {
 
-/// Returns the kernel's number of an interface, given by its name or its IPv4 address; 0 for an empty text.
+/// Returns the kernel's number of an interface, given by its name or its address; 0 for an empty text.
 /// Throws Error.
 unsigned interface_number(const std::string& interface, const std::string& where);
 
@@ -20,15 +20,16 @@ unsigned interface_number(const std::string& interface, const std::string& where
 class KernelSocket {
   public:
     struct Options {
-        std::string interface {};     ///< a network interface or its IPv4 address; empty: the kernel's choice
+        std::string interface {};     ///< a network interface or its address; empty: the kernel's choice
         std::size_t buffer_size = 0;  ///< bytes of the kernel's receive buffer; 0: the kernel's default
         bool gro = true;              ///< let the kernel give several datagrams of a sender at once
         std::string where{};          ///< of errors and log lines
         bool privileged = true;       ///< exceed net.core.rmem_max with CAP_NET_ADMIN
     };
 
-    /// Binds the socket to the address and port of `endpoints`, which all have the same ones, and joins the
-    /// group: of each source that they name, or of all. Throws Error.
+    /// Binds the socket, of the address's family, to the address and port of `endpoints`, which all have the
+    /// same ones, and joins the group: of each source that they name, or of all. A link-local address of IPv6
+    /// needs the interface. Throws Error.
     KernelSocket(const std::vector<Endpoint>& endpoints, const Options& options);
     /// Takes a bound UDP socket of the user's as it is, IPv4 or IPv6. `place`: said of its packets. Throws
     /// Error.
@@ -60,7 +61,7 @@ class KernelSocket {
     void set_buffer(const Options& options);
     /// Describes what is joined, by the kernel's number of the interface: its name may be another's by now.
     struct Joined {
-        Ipv4 source;  ///< 0: all
+        IpAddress source;  ///< 0.0.0.0: all
         unsigned index = 0;
     };
     bool set_membership(int option, const Joined& which) const noexcept;

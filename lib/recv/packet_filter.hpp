@@ -19,8 +19,8 @@ class HeldPacket;
 
 /// Holds the sender and destination of a packet.
 struct PacketWay {
-    Ipv4 source;
-    Ipv4 destination;
+    IpAddress source;
+    IpAddress destination;
     std::uint16_t source_port = 0;
     std::uint16_t destination_port = 0;
 };

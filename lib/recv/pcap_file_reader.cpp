@@ -23,9 +23,11 @@ bool PcapFileReader::read() {
 }
 
 bool WayMatch::matches(const wire::UdpView& udp) const noexcept {
-    const auto is = [](auto wanted, auto value) { return wanted == 0 || wanted == value; };
-    return is(source.value, udp.src_ip) && is(destination.value, udp.dst_ip) &&
-           (is(host.value, udp.src_ip) || is(host.value, udp.dst_ip)) && is(source_port, udp.src_port) &&
+    const auto is = [](const auto& wanted, const auto& value) {
+        return wanted == std::decay_t<decltype(wanted)>{} || wanted == value;
+    };
+    return is(source, udp.source()) && is(destination, udp.destination()) &&
+           (is(host, udp.source()) || is(host, udp.destination())) && is(source_port, udp.src_port) &&
            is(destination_port, udp.dst_port) && (is(port, udp.src_port) || is(port, udp.dst_port));
 }
 
@@ -38,7 +40,7 @@ bool PcapFileReader::take(DatagramLane& lane, std::uint64_t now) const {
     if (wire::parse_udp(frame.data(), frame.size(), frame.size(), false, udp) != PortOutcome::stream ||
         !chosen_->match.matches(udp))
         return true;
-    const Datagram datagram{{{udp.src_ip}, chosen_->to.address, udp.src_port, chosen_->to.port},
+    const Datagram datagram{{udp.source(), chosen_->to.address, udp.src_port, chosen_->to.port},
                             frame.subspan(udp.payload_offset, udp.payload_length),
                             false};
     return lane.take({&datagram, 1}, now) != 0;

@@ -11,11 +11,11 @@
 
 namespace spead::recv {
 
-/// Chooses datagrams by addresses and ports; 0: any.
+/// Chooses datagrams by addresses and ports; 0.0.0.0 and 0: any.
 struct WayMatch {
-    Ipv4 host{};  ///< of the sender or the destination
-    Ipv4 source{};
-    Ipv4 destination{};
+    IpAddress host{};  ///< of the sender or the destination
+    IpAddress source{};
+    IpAddress destination{};
     std::uint16_t port = 0;  ///< of one of them
     std::uint16_t source_port = 0;
     std::uint16_t destination_port = 0;

@@ -46,13 +46,15 @@ std::uint16_t some(std::uint64_t turn, std::uint16_t count) {
         source.talkers.add_others(packets);
         return;
     }
-    const Target* const target = source.classifier.find(udp.dst_ip, udp.dst_port, udp.src_ip);
+    const Target* const target = source.classifier.find(udp);
     source.talkers.add(udp.src_ip, target == nullptr ? stats::Talkers::kNoLane : target->lane, packets);
 }
 
 /// Returns the addresses of a frame without tag and options.
+template <class Ip>
 PacketWay way_of(const std::uint8_t* frame) {
-    return {{load_be32(frame + 26)}, {load_be32(frame + 30)}, load_be16(frame + 34), load_be16(frame + 36)};
+    return {Ip::source_of(frame), Ip::target_of(frame), load_be16(frame + Ip::kUdp),
+            load_be16(frame + Ip::kUdp + 2)};
 }
 
 }  // namespace
@@ -120,7 +122,7 @@ template <class Decoder>
                                                      std::uint32_t payload_at, std::uint64_t now) noexcept {
     heap::PacketView seen = view;
     seen.arrival = now;
-    seen.source = way.source.value;
+    seen.source = sender_key(way.source);
     return lane.filter->pass({seen, way, mbuf, payload_at}, lane.counters);
 }
 
@@ -149,19 +151,21 @@ template <class Decoder>
 /// Handles the most common packet: one segment, with a shape that its endpoint has just had. Returns false
 /// when nothing was done and slow_path() decides, or when the packet has to wait (stopped_short_).
 template <class Decoder>
-bool BasicRxAgent<Decoder>::fast_path(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept {
-    if ((mbuf->ol_flags & kChecksumBad) != 0 || mbuf->nb_segs != 1 || mbuf->data_len < wire::kNetHeader)
+template <class Ip>
+bool BasicRxAgent<Decoder>::fast_path(Source& source, BasicFlowCache<Ip>& flows, rte_mbuf* mbuf,
+                                      std::uint64_t now) noexcept {
+    if ((mbuf->ol_flags & kChecksumBad) != 0 || mbuf->nb_segs != 1 || mbuf->data_len < Ip::kHeader)
         [[unlikely]]
         return false;
     const std::uint8_t* const frame = frame_of(mbuf);
     const bool verify = (mbuf->ol_flags & kIpChecksumGood) == 0;
-    const FlowTemplate* flow = &source.flows.usual(frame);
+    const BasicFlowTemplate<Ip>* flow = &flows.usual(frame);
     heap::PacketView view;
     if (!flow->match(frame, mbuf->data_len, verify, view)) [[unlikely]] {
-        flow = &source.flows.other(frame);
+        flow = &flows.other(frame);
         if (!flow->match(frame, mbuf->data_len, verify, view))
             return false;
-        source.flows.turn(frame);
+        flows.turn(frame);
     }
     Lane<Decoder>& lane = *lanes_[flow->lane()];
     stats::EndpointCounters& endpoint = lane.endpoints[flow->endpoint()];
@@ -172,7 +176,7 @@ bool BasicRxAgent<Decoder>::fast_path(Source& source, rte_mbuf* mbuf, std::uint6
     touch(lane);
     if (lane.filter) [[unlikely]]
         if (const heap::PacketView seen = view;
-            !filter(lane, seen, way_of(frame), mbuf, flow->payload_at(), now))
+            !filter(lane, seen, way_of<Ip>(frame), mbuf, flow->payload_at(), now))
             return true;
     if (lane.chunks) {
         std::uint64_t offset = 0;
@@ -185,7 +189,7 @@ bool BasicRxAgent<Decoder>::fast_path(Source& source, rte_mbuf* mbuf, std::uint6
             return true;
         }
         heap::PacketView other = view;
-        other.source = load_be32(frame + 26);
+        other.source = Ip::sender_of(frame);
         const Accepted a = into_chunks(lane, flow->endpoint(), other, mbuf, flow->payload_at(), Into::first);
         if (a == Accepted::waits) [[unlikely]]
             make_wait(source, lane, flow->endpoint(), other, flow->payload_at(), {});
@@ -196,7 +200,7 @@ bool BasicRxAgent<Decoder>::fast_path(Source& source, rte_mbuf* mbuf, std::uint6
     if (record == nullptr) {
         heap::PacketView other = view;
         other.item_extent = flow->item_extent(frame);
-        other.source = load_be32(frame + 26);
+        other.source = Ip::sender_of(frame);
         if (whole)
             record = lane.window.accept_whole(other);
         if (record == nullptr) {
@@ -228,6 +232,13 @@ bool BasicRxAgent<Decoder>::fast_path(Source& source, rte_mbuf* mbuf, std::uint6
     return true;
 }
 
+/// Does the same for IPv6, out of the way of IPv4.
+template <class Decoder>
+[[gnu::noinline]] bool BasicRxAgent<Decoder>::fast_path6(Source& source, rte_mbuf* mbuf,
+                                                         std::uint64_t now) noexcept {
+    return Ipv6Frame::is(frame_of(mbuf), mbuf->data_len) && fast_path(source, source.flows6, mbuf, now);
+}
+
 /// Returns the end of the taken packets: `end`, or the packet that has to wait (stopped_short_).
 template <class Decoder>
 std::uint16_t BasicRxAgent<Decoder>::batch(Source& source, rte_mbuf** mbufs, std::uint16_t begin,
@@ -245,7 +256,11 @@ std::uint16_t BasicRxAgent<Decoder>::batch(Source& source, rte_mbuf** mbufs, std
             source.counters[PortOutcome::bad_checksum]++;
             continue;
         }
-        if (fast_path(source, mbufs[i], now)) [[likely]] {
+        if (fast_path(source, source.flows, mbufs[i], now)) [[likely]] {
+            matched++;
+            continue;
+        }
+        if (!stopped_short_ && fast_path6(source, mbufs[i], now)) {
             matched++;
             continue;
         }

@@ -22,7 +22,7 @@ struct rte_mbuf;
 namespace spead::recv {
 
 inline PacketWay way_of(const wire::UdpView& udp) noexcept {
-    return {{udp.src_ip}, {udp.dst_ip}, udp.src_port, udp.dst_port};
+    return {udp.source(), udp.destination(), udp.src_port, udp.dst_port};
 }
 
 /// Receives on one lcore, from any number of (port, queue) sources, for any number of streams.
@@ -135,7 +135,10 @@ class BasicRxAgent {
                    std::uint32_t payload_at, const WaitingHeader& header) noexcept;
     std::uint16_t room(const Source& source) noexcept;
     bool comes_back(const Source& source) const noexcept;
-    [[gnu::always_inline]] inline bool fast_path(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept;
+    template <class Ip>
+    [[gnu::always_inline]] inline bool fast_path(Source& source, BasicFlowCache<Ip>& flows, rte_mbuf* mbuf,
+                                                 std::uint64_t now) noexcept;
+    bool fast_path6(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept;
     PortOutcome slow_path(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept;
     void pass_on(Source& source, const rte_mbuf* mbuf) noexcept;
     bool filter(Lane<Decoder>& lane, const heap::PacketView& view, const PacketWay& way, rte_mbuf* mbuf,

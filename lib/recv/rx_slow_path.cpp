@@ -82,7 +82,7 @@ template <class Decoder>
         return o;
     }
     source.counters.vlan_tagged += udp.vlan_tags != 0;
-    const Target* const target = source.classifier.find(udp.dst_ip, udp.dst_port, udp.src_ip);
+    const Target* const target = source.classifier.find(udp);
     if (target == nullptr)
         return PortOutcome::unmatched;
     Lane<Decoder>& lane = *lanes_[target->lane];
@@ -104,10 +104,11 @@ template <class Decoder>
     }
     payload_at += udp.payload_offset;
     // The fast path takes no chains, and no frames with tags or options.
-    if (head.in_place() && udp.payload_offset == wire::kNetHeader && lane.decoder.learns())
-        Decoder::learn(source.flows.turn(head.data()), head.data(), udp, *target,
-                       std::min(lane.max_packet_size,
-                                source.longest_frame - static_cast<std::uint32_t>(wire::kNetHeader)));
+    if (head.in_place() && lane.decoder.learns())
+        learn_usual<Decoder>(source.flows, source.flows6, head.data(), udp, *target,
+                             [&](std::uint32_t headers) {
+                                 return std::min(lane.max_packet_size, source.longest_frame - headers);
+                             });
     if (lane.filter && !filter(lane, view, way_of(udp), mbuf, payload_at, now))
         return PortOutcome::stream;
     heap::Record* record = nullptr;

@@ -64,7 +64,8 @@ struct Source {
     /// Leaves the packets in the queue: nothing else brings them again, and no stream receives them yet.
     bool held = false;
     Classifier classifier;
-    FlowCache flows;  ///< forget() it when the classifier changes
+    FlowCache flows;    ///< exchanged with the classifier
+    FlowCache6 flows6;  ///< the same of IPv6
     stats::RxCounters counters;
     std::vector<std::uint16_t> lanes;          ///< every lane in the classifier, once
     std::uint32_t longest_frame = UINT32_MAX;  ///< longer ones are counted as oversized_frames
@@ -104,6 +105,7 @@ struct Source {
 struct SourceTables {
     Classifier classifier;
     FlowCache flows;
+    FlowCache6 flows6;
     std::vector<std::uint16_t> lanes;
 
     /// Exchanges the tables; this object then holds the former ones. On the source's lcore, between polls.
@@ -111,6 +113,7 @@ struct SourceTables {
     void exchange(Source& source) noexcept {
         std::swap(classifier, source.classifier);
         std::swap(flows, source.flows);
+        std::swap(flows6, source.flows6);
         std::swap(lanes, source.lanes);
         source.waiting.decoded = false;
     }

@@ -69,7 +69,8 @@ class SpeadDecoder {
 
     /// Prepares `flow` for packets like the one that decode() has just accepted at frame +
     /// udp.payload_offset.
-    static void learn(FlowTemplate& flow, const std::uint8_t* frame, const wire::UdpView& udp,
+    template <class Ip>
+    static void learn(BasicFlowTemplate<Ip>& flow, const std::uint8_t* frame, const wire::UdpView& udp,
                       const Target& target, std::uint32_t max_packet_size) noexcept {
         wire::SpeadPacket p;
         const std::uint8_t* const datagram = frame + udp.payload_offset;
@@ -105,5 +106,18 @@ class SpeadDecoder {
     std::unique_ptr<FormatDecoder> format_;  ///< null: SPEAD
     std::vector<std::uint8_t> scratch_;      ///< item words of a packet with specials among them
 };
+
+/// Lets the templates of the datagram's IP learn a packet that Decoder has just accepted, if it has the usual
+/// headers. `max_packet_size(n)`: the longest datagram that they may match, with `n` bytes of headers before.
+template <class Decoder, class Limit>
+void learn_usual(FlowCache& flows, FlowCache6& flows6, const std::uint8_t* frame, const wire::UdpView& udp,
+                 const Target& target, Limit max_packet_size) noexcept {
+    if (udp.ipv6) {
+        if (udp.payload_offset == wire::kNetHeader6)
+            Decoder::learn(flows6.turn(frame), frame, udp, target, max_packet_size(wire::kNetHeader6));
+    } else if (udp.payload_offset == wire::kNetHeader) {
+        Decoder::learn(flows.turn(frame), frame, udp, target, max_packet_size(wire::kNetHeader));
+    }
+}
 
 }  // namespace spead::recv

@@ -46,7 +46,8 @@ Rewritten rewrite(std::span<std::uint8_t> frame, const RewriteRules& rules) noex
     Rewritten result;
     wire::UdpView udp{};
     const bool datagram =
-        wire::parse_udp(frame.data(), frame.size(), frame.size(), false, udp) == PortOutcome::stream;
+        wire::parse_udp(frame.data(), frame.size(), frame.size(), false, udp) == PortOutcome::stream &&
+        !udp.ipv6;
     if (rules.readdresses()) {
         if (!datagram)
             return {false, 0};

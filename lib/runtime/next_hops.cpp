@@ -36,8 +36,8 @@ std::vector<NextHop> find_next_hops(const port::Port& port, send::SenderConfig& 
     for (std::uint32_t i = 0; i < config.destinations.size(); i++) {
         const send::Destination& d = config.destinations[i];
         if (!d.mac && !d.endpoint.address.is_multicast()) {
-            hops.push_back({i, d.endpoint.address, {}});
-            addresses.push_back(d.endpoint.address);
+            hops.push_back({i, d.endpoint.address.v4(), {}});
+            addresses.push_back(d.endpoint.address.v4());
         }
     }
     const bool ourselves = port.capabilities().membership == port::Membership::own_host;

@@ -30,6 +30,7 @@ recv::SourceTables ReceiveQueues::tables_of(const Queue::Reader& reader, const Q
     }
     tables.lanes.assign(lanes.begin(), lanes.end());
     tables.flows = recv::FlowCache(tables.classifier.size());
+    tables.flows6 = recv::FlowCache6(tables.classifier.size6());
     return tables;
 }
 

@@ -68,7 +68,7 @@ void add_senders(stats::PortSnapshot& p, Senders& senders, const Worker& w, cons
 
 void tell_senders(stats::PortSnapshot& p, const Senders& senders) {
     for (const auto& [who, sum] : senders)
-        p.talkers.push_back({to_string(Ipv4{who.first}), who.second, sum.packets, sum.excess});
+        p.talkers.push_back({sender_text(who.first), who.second, sum.packets, sum.excess});
     std::stable_sort(p.talkers.begin(), p.talkers.end(),
                      [](const auto& a, const auto& b) { return a.packets > b.packets; });
     while (p.talkers.size() > stats::PortSnapshot::kTalkers) {

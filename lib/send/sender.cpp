@@ -44,7 +44,7 @@ wire::MacAddress mac_of(const Destination& destination, const std::string& where
             where, fmt::format("the unicast destination {} needs a MAC address, of the host or of the router "
                                "towards it; give it with `dst_mac` (--dst-mac)",
                                to_string(destination.endpoint)));
-    return wire::multicast_mac(destination.endpoint.address);
+    return wire::multicast_mac(destination.endpoint.address.v4());
 }
 
 std::vector<DestinationHeader> headers_of(const SenderConfig& config) {
@@ -54,7 +54,7 @@ std::vector<DestinationHeader> headers_of(const SenderConfig& config) {
         spec.src_mac = config.source_mac;
         spec.dst_mac = mac_of(destination, where_of(config));
         spec.src_ip = config.source_ip.value;
-        spec.dst_ip = destination.endpoint.address.value;
+        spec.dst_ip = destination.endpoint.address.v4().value;
         spec.src_port = config.source_port;
         spec.dst_port = destination.endpoint.port;
         spec.ttl = config.ttl;

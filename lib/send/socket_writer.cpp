@@ -65,7 +65,7 @@ SocketAddress socket_address(const Endpoint& endpoint) {
     sockaddr_in its{};
     its.sin_family = AF_INET;
     its.sin_port = byte_swap(endpoint.port);
-    its.sin_addr.s_addr = byte_swap(endpoint.address.value);
+    its.sin_addr.s_addr = byte_swap(endpoint.address.v4().value);
     SocketAddress address;
     std::memcpy(&address.address, &its, sizeof its);
     address.length = sizeof its;

@@ -11,11 +11,11 @@
 namespace spead {
 
 std::uint32_t Packet::source_address() const noexcept {
-    return packet_->way().source.value;
+    return packet_->way().source.v4().value;
 }
 
 std::uint32_t Packet::destination_address() const noexcept {
-    return packet_->way().destination.value;
+    return packet_->way().destination.v4().value;
 }
 
 std::uint16_t Packet::source_port() const noexcept {

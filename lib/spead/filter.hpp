@@ -20,7 +20,7 @@ struct FilterAccess;
 /// or as long as the HeldPacket that it is from.
 class SPEAD_API Packet {
   public:
-    std::uint32_t source_address() const noexcept;  ///< IPv4, host byte order
+    std::uint32_t source_address() const noexcept;  ///< IPv4, host byte order; 0 of IPv6
     std::uint32_t destination_address() const noexcept;
     std::uint16_t source_port() const noexcept;
     std::uint16_t destination_port() const noexcept;

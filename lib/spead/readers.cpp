@@ -36,7 +36,7 @@ std::span<const std::uint8_t> bytes_of(std::span<const std::byte> bytes) {
 /// Returns the way of datagrams that no network has carried: from this machine to the stream.
 recv::PacketWay way_to(const runtime::ReceivePlan& plan) {
     const Endpoint& to = plan.endpoints.front();
-    return {to.has_source() ? to.source : Ipv4{0x7F000001}, to.address, 0, to.port};
+    return {to.has_source() ? to.source : IpAddress(Ipv4{0x7F000001}), to.address, 0, to.port};
 }
 
 }  // namespace
@@ -145,7 +145,7 @@ Reader Reader::pcap(std::string path) {
 
 Reader Reader::pcap_packets(std::string path, const PcapMatch& match) {
     const auto address = [](const std::string& text) {
-        return text.empty() ? Ipv4{} : parse_ipv4(text, "pcap");
+        return text.empty() ? IpAddress{} : parse_ip(text, "pcap");
     };
     const recv::WayMatch way{address(match.host), address(match.source), address(match.destination),
                              match.port,          match.source_port,     match.destination_port};

@@ -58,6 +58,7 @@ runtime::SendPlan plan_of(const SendConfig& given, bool no_endpoints = false) {
     for (const std::string& text : config.endpoints)
         for (const Endpoint& endpoint : door::about(where, [&text] { return parse_endpoints(text); }))
             plan.endpoints.push_back(endpoint);
+    need_ipv4(plan.endpoints, where, "sending");
     plan.endpoint_texts = config.endpoints;
     plan.lcore = config.lcore;
     if (!config.dst_mac.empty())

@@ -56,7 +56,7 @@ std::string sources_text(const FewSources& sources) {
     std::vector<std::string> parts;
     for (const FewSources::Source& s : sources.sorted())
         if (s.count != 0)
-            parts.push_back(to_string(Ipv4{s.address}));
+            parts.push_back(sender_text(s.address));
     return parts.empty() ? std::string() : ", most of them from " + joined(parts);
 }
 

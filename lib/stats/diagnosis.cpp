@@ -174,14 +174,14 @@ void Findings::ghosts(const StreamSnapshot& s) {
         return;
     const bool one_source = s.ghosts_source != 0 && s.ghosts_of_source > s.heaps_ghosts / 2;
     add(Cause::ghosts, Stage::window, s.name, s.heaps_ghosts, "heaps",
-        fmt::format("were ghosts: a packet or two came with their heap counts, and nothing more{}{}; others "
-                    "went before "
-                    "them",
-                    one_source ? fmt::format(", most of them from {}", to_string(Ipv4{s.ghosts_source}))
-                               : std::string(),
-                    s.heaps_dropped_ghosts == 0
-                        ? std::string()
-                        : fmt::format(" ({} of them were not delivered)", s.heaps_dropped_ghosts)),
+        fmt::format(
+            "were ghosts: a packet or two came with their heap counts, and nothing more{}{}; others "
+            "went before "
+            "them",
+            one_source ? fmt::format(", most of them from {}", sender_text(s.ghosts_source)) : std::string(),
+            s.heaps_dropped_ghosts == 0
+                ? std::string()
+                : fmt::format(" ({} of them were not delivered)", s.heaps_dropped_ghosts)),
         "find out who sends packets with stray heap counts to this endpoint, or name the right source in it "
         "(GROUP:PORT@SOURCE); if nobody does, nearly all packets are lost on the way");
 }

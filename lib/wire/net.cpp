@@ -4,6 +4,11 @@
 namespace spead::wire {
 namespace {
 
+// Next headers (RFC 8200 4).
+constexpr std::uint8_t kNextHopByHop = 0;
+constexpr std::uint8_t kNextFragment = 44;
+constexpr std::uint8_t kNextDestinationOptions = 60;
+
 std::uint32_t fold(std::uint64_t sum) noexcept {
     while ((sum >> 16) != 0)
         sum = (sum & 0xFFFF) + (sum >> 16);
@@ -26,6 +31,67 @@ std::uint64_t sum_words(const std::uint8_t* data, std::size_t length) noexcept {
     return sum;
 }
 
+/// Fills in what the UDP header at `udp` says, of an IP payload of `room` bytes.
+PortOutcome view_datagram(const std::uint8_t* head, std::size_t readable, std::size_t udp, std::size_t room,
+                          UdpView& out) noexcept {
+    if (readable < udp + kUdpHeader)
+        return PortOutcome::malformed;
+    const std::size_t udp_length = load_be16(head + udp + 4);
+    if (udp_length < kUdpHeader || udp_length > room)
+        return PortOutcome::malformed;
+    out.src_port = load_be16(head + udp);
+    out.dst_port = load_be16(head + udp + 2);
+    out.payload_offset = static_cast<std::uint32_t>(udp + kUdpHeader);
+    out.payload_length = static_cast<std::uint32_t>(udp_length - kUdpHeader);
+    return PortOutcome::stream;
+}
+
+/// Parses an IPv6 packet at `ip`. Jumbograms (RFC 2675) have payload length 0, and no room for UDP.
+PortOutcome parse_udp6(const std::uint8_t* head, std::size_t readable, std::size_t frame_length,
+                       std::size_t ip, std::uint8_t tags, UdpView& out) noexcept {
+    if (readable < ip + kIpv6Header)
+        return PortOutcome::malformed;
+    const std::uint8_t* const header = head + ip;
+    std::size_t room = load_be16(header + 4);
+    if (header[0] >> 4 != 6 || room > frame_length - ip - kIpv6Header)
+        return PortOutcome::malformed;
+    std::uint8_t next = header[6];
+    std::size_t at = ip + kIpv6Header;
+    const std::size_t end = at + kMaxIpv6Options;
+    while (next == kNextHopByHop || next == kNextDestinationOptions) {
+        if (next == kNextHopByHop && at != ip + kIpv6Header)
+            return PortOutcome::malformed;
+        if (room < 8)
+            return PortOutcome::malformed;
+        if (at + 8 > end)
+            return PortOutcome::not_udp;
+        if (readable < at + 8)
+            return PortOutcome::malformed;
+        const std::size_t length = (std::size_t{head[at + 1]} + 1) * 8;
+        if (length > room)
+            return PortOutcome::malformed;
+        if (at + length > end)
+            return PortOutcome::not_udp;
+        next = head[at];
+        at += length;
+        room -= length;
+    }
+    if (next == kNextFragment)
+        return PortOutcome::fragment;
+    if (next != kProtocolUdp)
+        return PortOutcome::not_udp;
+    out.src_ip6 = load_ipv6(header + 8);
+    out.dst_ip6 = load_ipv6(header + 24);
+    out.src_ip = sender_key(out.src_ip6);
+    out.dst_ip = 0;
+    out.vlan_tags = tags;
+    out.ipv6 = true;
+    const PortOutcome outcome = view_datagram(head, readable, at, room, out);
+    if (outcome == PortOutcome::stream && load_be16(head + at + 6) == 0)
+        return PortOutcome::bad_checksum;
+    return outcome;
+}
+
 }  // namespace
 
 PortOutcome parse_udp_general(const std::uint8_t* head, std::size_t head_length, std::size_t frame_length,
@@ -43,6 +109,8 @@ PortOutcome parse_udp_general(const std::uint8_t* head, std::size_t head_length,
         ether_type = load_be16(head + ip - 2);
         ++tags;
     }
+    if (ether_type == kEtherTypeIpv6)
+        return parse_udp6(head, readable, frame_length, ip, tags, out);
     if (ether_type != kEtherTypeIpv4)
         return ether_type == kEtherTypeArp ? PortOutcome::arp : PortOutcome::not_udp;
 
@@ -62,21 +130,11 @@ PortOutcome parse_udp_general(const std::uint8_t* head, std::size_t head_length,
     if (protocol != kProtocolUdp)
         return protocol == kProtocolIgmp ? PortOutcome::igmp : PortOutcome::not_udp;
 
-    const std::size_t udp = ip + header_length;
-    if (readable < udp + kUdpHeader)
-        return PortOutcome::malformed;
-    const std::size_t udp_length = load_be16(head + udp + 4);
-    if (udp_length < kUdpHeader || udp_length > ip_length - header_length)
-        return PortOutcome::malformed;
-
     out.src_ip = load_be32(header + 12);
     out.dst_ip = load_be32(header + 16);
-    out.src_port = load_be16(head + udp);
-    out.dst_port = load_be16(head + udp + 2);
-    out.payload_offset = static_cast<std::uint32_t>(udp + kUdpHeader);
-    out.payload_length = static_cast<std::uint32_t>(udp_length - kUdpHeader);
     out.vlan_tags = tags;
-    return PortOutcome::stream;
+    out.ipv6 = false;
+    return view_datagram(head, readable, ip + header_length, ip_length - header_length, out);
 }
 
 std::uint16_t ipv4_checksum(const void* header, std::size_t length) noexcept {
@@ -143,6 +201,28 @@ void NetHeaderTemplate::set_ttl_dscp(std::uint8_t ttl, std::uint8_t dscp) noexce
     ip[1] = static_cast<std::uint8_t>(dscp << 2);
     ip[8] = ttl;
     sum_without_length_ = fold(sum_words(ip, kIpv4Header));
+}
+
+void write_headers6(std::uint8_t* out, const NetHeader6Spec& spec, std::size_t payload_length,
+                    std::uint16_t udp_checksum) noexcept {
+    const auto udp_length = static_cast<std::uint16_t>(payload_length + kUdpHeader);
+    std::copy(spec.dst_mac.begin(), spec.dst_mac.end(), out);
+    std::copy(spec.src_mac.begin(), spec.src_mac.end(), out + 6);
+    store_be16(out + 12, kEtherTypeIpv6);
+    std::uint8_t* const ip = out + kEthernetHeader;
+    store_be32(ip, 6U << 28);
+    store_be16(ip + 4, udp_length);
+    ip[6] = kProtocolUdp;
+    ip[7] = spec.hop_limit;
+    store_be64(ip + 8, spec.src_ip.high);
+    store_be64(ip + 16, spec.src_ip.low);
+    store_be64(ip + 24, spec.dst_ip.high);
+    store_be64(ip + 32, spec.dst_ip.low);
+    std::uint8_t* const udp = ip + kIpv6Header;
+    store_be16(udp, spec.src_port);
+    store_be16(udp + 2, spec.dst_port);
+    store_be16(udp + 4, udp_length);
+    store_be16(udp + 6, udp_checksum);
 }
 
 }  // namespace spead::wire

@@ -14,11 +14,12 @@
 #include "base/mac.hpp"
 #include "base/outcome.hpp"
 
-/// Reads Ethernet, 802.1Q/802.1ad, IPv4 and UDP headers of a received frame, and writes them for sending.
+/// Reads Ethernet, 802.1Q/802.1ad, IPv4, IPv6 and UDP headers of a received frame, and writes them for
+/// sending.
 ///
 /// All addresses, ports and lengths in this interface are in host order; lengths and offsets are bytes.
-/// Nothing here allocates or throws. Sources: IEEE 802.3 and 802.1Q, RFC 791 (IPv4), RFC 768 (UDP), RFC 1071
-/// (checksum), RFC 1112 (multicast MAC addresses).
+/// Nothing here allocates or throws. Sources: IEEE 802.3 and 802.1Q, RFC 791 (IPv4), RFC 8200 (IPv6), RFC 768
+/// (UDP), RFC 1071 (checksum), RFC 1112 (multicast MAC addresses).
 namespace spead::wire {
 
 using spead::MacAddress;
@@ -27,18 +28,24 @@ inline constexpr std::size_t kEthernetHeader = 14;  ///< dst MAC 6, src MAC 6, e
 inline constexpr std::size_t kVlanTag = 4;          ///< TPID 2, TCI 2; stands before the ethertype
 inline constexpr std::size_t kIpv4Header = 20;      ///< without options
 inline constexpr std::size_t kMaxIpv4Header = 60;
+inline constexpr std::size_t kIpv6Header = 40;      ///< without extension headers
+inline constexpr std::size_t kMaxIpv6Options = 64;  ///< bytes of extension headers that parse_udp walks
 inline constexpr std::size_t kUdpHeader = 8;
 inline constexpr std::size_t kMaxVlanTags = 2;
 
 /// Holds the bytes before the UDP payload of the usual frame: no tag, no options.
 inline constexpr std::size_t kNetHeader = kEthernetHeader + kIpv4Header + kUdpHeader;
-/// Holds the most bytes that parse_udp reads: two tags, IPv4 with 40 bytes of options, UDP.
+/// Holds the same of IPv6: no tag, no extension header.
+inline constexpr std::size_t kNetHeader6 = kEthernetHeader + kIpv6Header + kUdpHeader;
+/// Holds the most bytes that parse_udp reads: two tags, IPv6 with extension headers, UDP. IPv4 has fewer.
 inline constexpr std::size_t kMaxNetHeader =
-    kEthernetHeader + kMaxVlanTags * kVlanTag + kMaxIpv4Header + kUdpHeader;
+    kEthernetHeader + kMaxVlanTags * kVlanTag + kIpv6Header + kMaxIpv6Options + kUdpHeader;
+static_assert(kIpv6Header + kMaxIpv6Options >= kMaxIpv4Header);
 /// Holds the longest UDP payload of an IPv4 datagram without options.
 inline constexpr std::size_t kMaxUdpPayload = 65535 - kIpv4Header - kUdpHeader;
 
 inline constexpr std::uint16_t kEtherTypeIpv4 = 0x0800;
+inline constexpr std::uint16_t kEtherTypeIpv6 = 0x86DD;
 inline constexpr std::uint16_t kEtherTypeArp = 0x0806;
 inline constexpr std::uint16_t kEtherTypeVlan = 0x8100;  ///< 802.1Q
 inline constexpr std::uint16_t kEtherTypeQinQ = 0x88A8;  ///< 802.1ad
@@ -49,14 +56,28 @@ inline constexpr std::uint16_t kIpv4FragmentMask = 0x3FFF;  ///< more-fragments 
 
 /// Describes a UDP datagram inside a frame.
 struct UdpView {
-    std::uint32_t src_ip, dst_ip;
+    std::uint32_t src_ip, dst_ip;  ///< of IPv4; of IPv6 sender_key() of the source, and 0
     std::uint16_t src_port, dst_port;
     std::uint32_t payload_offset;  ///< from the first byte of the frame
     std::uint32_t payload_length;  ///< UDP length - 8; payload_offset + payload_length <= frame length
     std::uint8_t vlan_tags;        ///< 0, 1 or 2
+    bool ipv6;
+    Ipv6 src_ip6, dst_ip6;  ///< only of IPv6
 
-    bool operator==(const UdpView&) const = default;
+    IpAddress source() const noexcept { return ipv6 ? IpAddress(src_ip6) : IpAddress(Ipv4{src_ip}); }
+    IpAddress destination() const noexcept { return ipv6 ? IpAddress(dst_ip6) : IpAddress(Ipv4{dst_ip}); }
+
+    bool operator==(const UdpView& o) const noexcept {
+        return source() == o.source() && destination() == o.destination() && src_port == o.src_port &&
+               dst_port == o.dst_port && payload_offset == o.payload_offset &&
+               payload_length == o.payload_length && vlan_tags == o.vlan_tags;
+    }
 };
+
+/// Loads an address as it is on the wire.
+inline Ipv6 load_ipv6(const std::uint8_t* at) noexcept {
+    return {load_be64(at), load_be64(at + 8)};
+}
 
 /// Recognises the usual frame (no tag, no options, nothing wrong) by two masked loads. Returns false when
 /// nothing is known: call parse_udp. The first min(frame_length, kNetHeader) bytes are contiguous at `head`.
@@ -97,6 +118,7 @@ struct UdpView {
     out.payload_offset = kNetHeader;
     out.payload_length = udp_length - static_cast<std::uint32_t>(kUdpHeader);
     out.vlan_tags = 0;
+    out.ipv6 = false;
     return true;
 }
 
@@ -109,13 +131,19 @@ PortOutcome parse_udp_general(const std::uint8_t* head, std::size_t head_length,
 /// `head` points at the first `head_length` contiguous bytes of a frame of `frame_length` bytes (without
 /// FCS), and head_length >= min(frame_length, kMaxNetHeader); nothing beyond either length is read. Returns
 /// `stream` and fills `out`, or the reason why not, and then `out` is unspecified:
-///   malformed     truncated header, IP version not 4, or lengths that contradict each other or the frame
+///   malformed     truncated header, an IP version that is not the ethertype's, lengths that contradict each
+///                 other or the frame, hop-by-hop options that are not first
 ///   arp, igmp     what they say
-///   not_udp       another ethertype (a third VLAN tag included) or protocol
-///   fragment      more-fragments bit set or fragment offset not 0, whatever the protocol
-///   bad_checksum  only if `verify_ip_checksum`: the IPv4 header's sum is wrong
+///   not_udp       another ethertype (a third VLAN tag included), protocol or extension header (a routing
+///                 header, too), or more than kMaxIpv6Options of options
+///   fragment      more-fragments bit set or fragment offset not 0, whatever the protocol; any fragment
+///   header
+///                 of IPv6, atomic ones (RFC 6946) included
+///   bad_checksum  only if `verify_ip_checksum`: the IPv4 header's sum is wrong; always: IPv6 without a UDP
+///                 checksum (RFC 8200 8.1)
 /// Accepted: Ethernet padding (frame longer than the IP datagram), a UDP length shorter than the IP payload,
-/// any UDP checksum (it is never verified), IPv4 options. Neither MAC nor IP addresses are judged.
+/// any other UDP checksum (it is never verified), IPv4 options, hop-by-hop and destination options of IPv6,
+/// which are passed over. Neither MAC nor IP addresses are judged.
 [[gnu::always_inline]] inline PortOutcome parse_udp(const std::uint8_t* head, std::size_t head_length,
                                                     std::size_t frame_length, bool verify_ip_checksum,
                                                     UdpView& out) noexcept {
@@ -133,6 +161,16 @@ constexpr MacAddress multicast_mac(Ipv4 group) noexcept {
             static_cast<std::uint8_t>((group.value >> 16) & 0x7F),
             static_cast<std::uint8_t>(group.value >> 8),
             static_cast<std::uint8_t>(group.value)};
+}
+
+/// Returns that of an IPv6 group (RFC 2464 7): 33:33 and the group's low 32 bits.
+constexpr MacAddress multicast_mac6(const Ipv6& group) noexcept {
+    return {0x33,
+            0x33,
+            static_cast<std::uint8_t>(group.low >> 24),
+            static_cast<std::uint8_t>(group.low >> 16),
+            static_cast<std::uint8_t>(group.low >> 8),
+            static_cast<std::uint8_t>(group.low)};
 }
 
 /// Returns the checksum (RFC 1071) of an IPv4 header of `length` bytes, to be stored big-endian into its
@@ -217,5 +255,18 @@ inline std::size_t write_headers(std::uint8_t* out, const NetHeaderSpec& spec, s
     headers.write(out, payload_length, udp_checksum);
     return headers.length();
 }
+
+/// Holds the values for the headers of a datagram over IPv6.
+struct NetHeader6Spec {
+    MacAddress src_mac{}, dst_mac{};
+    Ipv6 src_ip{}, dst_ip{};
+    std::uint16_t src_port = 0, dst_port = 0;
+    std::uint8_t hop_limit = 1;
+};
+
+/// Writes kNetHeader6 bytes to `out`: the headers of one datagram of `payload_length` <= kMaxUdpPayload
+/// bytes, without VLAN tag. `udp_checksum` stays as given; receivers refuse 0.
+void write_headers6(std::uint8_t* out, const NetHeader6Spec& spec, std::size_t payload_length,
+                    std::uint16_t udp_checksum) noexcept;
 
 }  // namespace spead::wire

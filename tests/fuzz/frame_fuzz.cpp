@@ -197,6 +197,22 @@ std::vector<Input> fuzz::seeds() {
             }
         }
     }
+    for (const int next : {17, 0, 60, 44}) {
+        NetHeader6Spec way;
+        way.dst_ip = {0xFF15000000000000, 1};
+        way.dst_port = 7148;
+        const Input packet = spead_packet(48, 200, 200, {});
+        Input frame(kNetHeader6);
+        write_headers6(frame.data(), way, packet.size(), 0xBEEF);
+        frame.insert(frame.end(), packet.begin(), packet.end());
+        if (next != 17) {
+            const Input extension = {17, 0, 0, 1, 0, 0, 0, 7};
+            frame[20] = static_cast<std::uint8_t>(next);
+            frame[19] = static_cast<std::uint8_t>(frame[19] + extension.size());
+            frame.insert(frame.begin() + kEthernetHeader + kIpv6Header, extension.begin(), extension.end());
+        }
+        inputs.push_back(frame);
+    }
     const LinkAddress who{{2, 0, 0, 0, 0, 9}, {0x0A000009}, {}};
     const Ipv4 sources[] = {{0x0A000001}, {0x0A000002}};
     for (const auto version : {std::uint8_t{1}, std::uint8_t{2}, std::uint8_t{3}}) {
@@ -243,6 +259,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return 0;
     }
     require(udp == again && udp == from_head, "all find the same datagram");
+    require(!udp.ipv6 || load_be16(data + udp.payload_offset - 2) != 0, "IPv6 has a UDP checksum");
     require(std::uint64_t{udp.payload_offset} + udp.payload_length <= size, "the payload lies in the frame");
     check_spead({data + udp.payload_offset, udp.payload_length});
     return 0;

@@ -76,8 +76,8 @@ TEST(Filters, SeeEveryPacketOfEveryShapeBeforeItIsPlaced) {
             EXPECT_EQ(p.heap_length(), 1000U);
             EXPECT_EQ(p.offset(), offset);
             EXPECT_EQ(p.payload_length(), std::min<std::size_t>(h.packet, h.length - offset));
-            EXPECT_EQ(p.way().source.value, c.way.from);
-            EXPECT_EQ(p.way().destination.value, c.way.to);
+            EXPECT_EQ(p.way().source.v4().value, c.way.from);
+            EXPECT_EQ(p.way().destination.v4().value, c.way.to);
             EXPECT_EQ(p.way().source_port, c.way.from_port);
             EXPECT_EQ(p.way().destination_port, c.way.port);
             EXPECT_EQ(p.arrival(), rig.now);

@@ -53,7 +53,7 @@ TEST(Endpoint, ASourceIsRead) {
     const auto endpoints = parse_endpoints("239.1.2.3:7148@10.0.0.7");
     ASSERT_EQ(endpoints.size(), 1u);
     EXPECT_TRUE(endpoints[0].has_source());
-    EXPECT_EQ(endpoints[0].source.value, 0x0A000007u);
+    EXPECT_EQ(endpoints[0].source.v4().value, 0x0A000007u);
 }
 
 TEST(Endpoint, ARangeOfFifteenMoreIsSixteenConsecutiveAddresses) {
@@ -125,6 +125,87 @@ TEST(Endpoint, ASourceMustBeASender) {
 TEST(Endpoint, PartsInTheWrongOrderAreRefused) {
     expect_usage_error([] { parse_endpoints("239.1.2.3:7148+3"); }, {"`7148+3` is not a UDP port"});
     expect_usage_error([] { parse_endpoints("239.1.2.3@10.0.0.7:7148"); }, {"`10.0.0.7:7148`"});
+}
+
+TEST(IpAddress, PrintsAsRfc5952Recommends) {
+    const std::pair<const char*, const char*> cases[] = {
+        {"ff15::1", "ff15::1"},
+        {"2001:0DB8:0:0:1:0:0:1", "2001:db8::1:0:0:1"},    // the first of equal runs
+        {"2001:db8:0:1:1:1:1:1", "2001:db8:0:1:1:1:1:1"},  // one zero is written
+        {"2001:0:0:1:0:0:0:1", "2001:0:0:1::1"},           // the longest run
+        {"::", "::"},
+        {"::1", "::1"},
+        {"fe80::", "fe80::"},
+        {"1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7:8"},
+        {"0:0:3:4:5:6:7:8", "::3:4:5:6:7:8"},
+        {"239.1.2.3", "239.1.2.3"}};
+    for (const auto& [text, printed] : cases)
+        EXPECT_EQ(to_string(parse_ip(text)), printed);
+}
+
+TEST(IpAddress, RefusesWhatIsNoAddress) {
+    for (const char* text : {"ff15::1::2", "ff15:", "ff15::g", "12345::", "1:2:3:4:5:6:7:8:9", "[ff15::1]"})
+        expect_usage_error([&] { parse_ip(text); }, {std::string("`") + text + "`", "ff15::1"});
+    expect_usage_error([] { parse_ip("fe80::1%eth0"); }, {"`%eth0`", "leave it out"});
+    expect_usage_error([] { parse_ip("::ffff:239.1.2.3"); }, {"239.1.2.3", "write the IPv4 address"});
+}
+
+TEST(IpAddress, TellsFamiliesGroupsAndScopesApart) {
+    EXPECT_TRUE(IpAddress().is_v4());
+    EXPECT_TRUE(IpAddress().is_unspecified());
+    EXPECT_TRUE(parse_ip("::").is_unspecified());
+    EXPECT_TRUE(parse_ip("::").is_v6());
+    EXPECT_TRUE(parse_ip("ff15::1").is_multicast());
+    EXPECT_FALSE(parse_ip("fe15::1").is_multicast());
+    EXPECT_TRUE(parse_ip("fe80::1").is_link_local());
+    EXPECT_TRUE(parse_ip("febf::1").is_link_local());
+    EXPECT_FALSE(parse_ip("fec0::1").is_link_local());
+    EXPECT_TRUE(parse_ip("ff02::1:7").is_link_local());
+    EXPECT_TRUE(parse_ip("ff11::1").is_link_local());
+    EXPECT_FALSE(parse_ip("ff15::1").is_link_local());
+    EXPECT_FALSE(parse_ip("169.254.0.1").is_link_local());
+}
+
+TEST(IpAddress, KeysOfSendersAreTheirIpv4AddressesOrNone) {
+    EXPECT_EQ(sender_key(parse_ip("10.0.0.7")), 0x0A000007U);
+    EXPECT_EQ(sender_key(parse_ip("fd00::7")) >> 28, 0xFU);
+    EXPECT_NE(sender_key(parse_ip("fd00::7")), sender_key(parse_ip("fd00::8")));
+    EXPECT_NE(sender_key(parse_ip("fd00::7")), sender_key(parse_ip("fd00:0:0:1::7")));
+    EXPECT_EQ(sender_text(0x0A000007), "10.0.0.7");
+    EXPECT_EQ(sender_text(0xF0000012), "an IPv6 sender (hash 0x0000012)");
+}
+
+TEST(Endpoint, AnIpv6AddressStandsInBrackets) {
+    const auto endpoints = parse_endpoints("spead://[ff15::fffe]+2:7148@[fd00::7]");
+    ASSERT_EQ(endpoints.size(), 3U);
+    EXPECT_EQ(to_string(endpoints[0]), "[ff15::fffe]:7148@fd00::7");
+    EXPECT_EQ(to_string(endpoints[2]), "[ff15::1:0]:7148@fd00::7");
+    EXPECT_EQ(parse_endpoints("[ff15::fffe]+2:7148@fd00::7"), endpoints);
+    EXPECT_EQ(parse_endpoints("[fd00::1]", 7148), parse_endpoints("[fd00::1]:7148"));
+    EXPECT_FALSE(parse_endpoints("[ff15::1]:7148")[0].has_source());
+    for (const Endpoint& e : endpoints)
+        EXPECT_EQ(parse_endpoints(to_string(e)), (std::vector{e}));
+}
+
+TEST(Endpoint, WrongIpv6TextsAreRefusedWithTheFix) {
+    expect_usage_error([] { parse_endpoints("ff15::1:7148"); }, {"[ADDRESS]:PORT"});
+    expect_usage_error([] { parse_endpoints("[ff15::1:7148"); }, {"`]` is missing"});
+    expect_usage_error([] { parse_endpoints("[ff15::1]7148"); }, {"`7148` follows"});
+    expect_usage_error([] { parse_endpoints("[ff15::1]"); }, {"UDP port is missing"});
+    expect_usage_error([] { parse_endpoints("[ff15::1]:0"); }, {"not a UDP port"});
+    expect_usage_error([] { parse_endpoints("[239.1.2.3]:7148"); }, {"`239.1.2.3`", "IPv6"});
+    expect_usage_error([] { parse_endpoints("[ff15::1]:7148@10.0.0.7"); }, {"10.0.0.7", "IPv4", "family"});
+    expect_usage_error([] { parse_endpoints("239.1.2.3:7148@fd00::7"); }, {"fd00::7", "IPv6", "family"});
+    expect_usage_error([] { parse_endpoints("[ff15::1]:7148@ff15::2"); }, {"multicast group"});
+    expect_usage_error([] { parse_endpoints("[ff15::1]:7148@::"); }, {"not a sender's address"});
+    expect_usage_error([] { parse_endpoints("[ff12::1%eth0]:7148"); }, {"`%eth0`", "zone"});
+    expect_usage_error([] { parse_endpoints("[ff15::ffff:ffff:ffff:fffe]+2:7148"); }, {"at most +1"});
+}
+
+TEST(Endpoint, NeedIpv4NamesTheEndpointAndTheUse) {
+    need_ipv4(parse_endpoints("239.1.2.3:7148"), "here", "sending");
+    expect_usage_error([] { need_ipv4(parse_endpoints("[ff15::1]:7148"), "here", "sending"); },
+                       {"[ff15::1]:7148", "sending works over IPv4 only"});
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ TEST_F(XdpRules, TellWhatTheProgramPassed) {
     const auto all = table_->passed();
     ASSERT_EQ(all.size(), STEER_MAX_PASSED);
     for (const port::PassedPackets& one : all) {
-        const std::uint32_t i = one.endpoint.address.value - 0xEF010100;
+        const std::uint32_t i = one.endpoint.address.v4().value - 0xEF010100;
         ASSERT_LT(i, STEER_MAX_PASSED);
         EXPECT_EQ(one.endpoint.port, 7148);
         EXPECT_EQ(one.packets, (10 + i) * values.size() + values.size() * (values.size() - 1) / 2);
@@ -121,7 +121,7 @@ TEST_F(XdpRules, RefuseMoreThanTheProgramHolds) {
     std::string refusal;
     unsigned added = 0;
     try {
-        for (; added < 2 * STEER_MAX_ENDPOINTS; ++added, ++r.endpoint.address.value) {
+        for (; added < 2 * STEER_MAX_ENDPOINTS; ++added, r.endpoint.address = r.endpoint.address.after(1)) {
             table_->add(r);
         }
     } catch (const Error& error) {

@@ -167,7 +167,7 @@ TEST(IgmpHostVersions, RoutersKnowWhatIsWanted) {
         const auto check = [&] {
             std::map<Ipv4, Known> expected;
             for (const auto& [e, times] : wanted)
-                if (e.source.value == 0)
+                if (e.source.v4().value == 0)
                     expected[e.address].any = true;
                 else
                     expected[e.address].sources.insert(e.source);

@@ -40,9 +40,9 @@ Endpoint from(const Endpoint& endpoint, const std::string& source) {
 
 /// Returns the groups joined on the loopback interface, from /proc/net/igmp: "1: lo : ..." and below it the
 /// groups. Each group is the hexadecimal number that its bytes make in memory.
-std::set<Ipv4> groups_joined() {
+std::set<IpAddress> groups_joined() {
     std::ifstream file("/proc/net/igmp");
-    std::set<Ipv4> groups;
+    std::set<IpAddress> groups;
     bool loopback = false;
     for (std::string line; std::getline(file, line);) {
         std::istringstream words(line);
@@ -56,6 +56,21 @@ std::set<Ipv4> groups_joined() {
             groups.insert(
                 Ipv4{__builtin_bswap32(static_cast<std::uint32_t>(std::stoul(first, nullptr, 16)))});
         }
+    }
+    return groups;
+}
+
+/// Returns the IPv6 groups joined on the loopback interface, from /proc/net/igmp6: "1 lo ff15...".
+std::set<IpAddress> groups_joined6() {
+    std::ifstream file("/proc/net/igmp6");
+    std::set<IpAddress> groups;
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream words(line);
+        std::string index, name, group;
+        words >> index >> name >> group;
+        if (name == "lo" && group.size() == 32)
+            groups.insert(Ipv6{std::stoull(group.substr(0, 16), nullptr, 16),
+                               std::stoull(group.substr(16), nullptr, 16)});
     }
     return groups;
 }
@@ -101,6 +116,31 @@ TEST_F(Membership, JoinsWhatIsWantedAndLeavesItWhenDestroyed) {
     }
     EXPECT_FALSE(groups_joined().contains(group(1).address));
     EXPECT_FALSE(groups_joined().contains(group(2).address));
+}
+
+TEST_F(Membership, JoinsGroupsOfBothFamiliesAndSourcesOfIpv6) {
+    if (!std::ifstream("/proc/net/igmp6"))
+        GTEST_SKIP() << "the kernel has no IPv6";
+    const std::vector<Endpoint> six = parse_endpoints("[ff15::4d01]+1:7148");
+    const Endpoint specific = parse_endpoints("[ff15::4d01]:7148@fd00::7").front();
+    {
+        KernelMembership membership(index_, "lo");
+        membership.want(six[0]);
+        membership.want(group(1));
+        membership.want(six[1]);
+        membership.want(specific);  // beside any source: on a socket of its own
+        membership.join_all();
+        EXPECT_EQ(membership.joined(), 4U);
+        EXPECT_EQ(membership.sockets(), 3U);
+        EXPECT_TRUE(groups_joined().contains(group(1).address));
+        EXPECT_TRUE(groups_joined6().contains(six[0].address));
+        EXPECT_TRUE(groups_joined6().contains(six[1].address));
+        membership.leave(six[0]);
+        EXPECT_TRUE(groups_joined6().contains(six[0].address)) << "its source is still wanted";
+        membership.leave(specific);
+        EXPECT_FALSE(groups_joined6().contains(six[0].address));
+    }
+    EXPECT_FALSE(groups_joined6().contains(six[1].address));
 }
 
 TEST_F(Membership, JoinsMoreGroupsThanTheKernelAllowsOnOneSocket) {
@@ -235,7 +275,7 @@ int answer_to(const Endpoint& endpoint) {
     sockaddr_in to{};
     to.sin_family = AF_INET;
     to.sin_port = htons(endpoint.port);
-    to.sin_addr.s_addr = htonl(endpoint.address.value);
+    to.sin_addr.s_addr = htonl(endpoint.address.v4().value);
     EXPECT_EQ(::connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
     EXPECT_EQ(::send(fd, "heap", 4, 0), 4);
     int error = -1;

@@ -142,7 +142,7 @@ TEST(Classifier, AgreesWithAMapOfManyEndpoints) {
         for (std::uint16_t i = 0; i < 500; i++) {
             const Endpoint e = any_endpoint();
             const Target t{i, static_cast<std::uint16_t>(seed)};
-            const bool is_new = model.insert({{e.address.value, e.port, e.source.value}, t}).second;
+            const bool is_new = model.insert({{e.address.v4().value, e.port, e.source.v4().value}, t}).second;
             ASSERT_EQ(c.add(e, t), is_new);
             ASSERT_EQ(c.size(), model.size());
         }

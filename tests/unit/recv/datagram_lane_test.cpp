@@ -277,7 +277,7 @@ TEST(DatagramLane, EndsWithAStopItem) {
 TEST(DatagramLane, ChangesItsEndpointsWhileHeapsAreLive) {
     DatagramLane lane(local_config(), kArena);
     const Endpoint first = local_config().endpoints[0];
-    const Endpoint second{{first.address.value + 1}, first.port, {}};
+    const Endpoint second{{first.address.v4().value + 1}, first.port, {}};
     std::uint64_t now = 1;
     const auto give = [&](const Endpoint& to, const Bytes& bytes) {
         const Datagram d{{kLocalWay.source, to.address, 5, to.port}, bytes, false};

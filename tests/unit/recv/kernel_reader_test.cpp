@@ -71,6 +71,45 @@ TEST_P(KernelReading, ReceivesUnicastAndGroups) {
     EXPECT_EQ(reader.lost(), 0U);
 }
 
+TEST_P(KernelReading, ReceivesIpv6BesideIpv4) {
+    if (!std::ifstream("/proc/net/if_inet6"))
+        GTEST_SKIP() << "the kernel has no IPv6";
+    const std::uint16_t port = free_port();
+    // Loopback has no route for groups of IPv6: they are only joined (tests/netns has them on a wire).
+    std::vector<Endpoint> endpoints = {{{kLoopback}, port, {}}};
+    for (const char* text : {"[::1]", "[ff15::4d01]", "[ff12::4d02]", "[ff15::4d03]@::1"})
+        endpoints.push_back(parse_endpoints(text, port).front());
+    constexpr std::size_t kSent = 2;
+    const LaneConfig config = config_of(endpoints);
+    KernelReader reader(endpoints, on_loopback(GetParam()), config.max_packet_size);
+    FedLane rig(config);
+    std::vector<UdpSender> senders;
+    for (std::size_t i = 0; i < kSent; i++)
+        senders.emplace_back(endpoints[i]);
+    std::uint64_t sent = 0;
+    for (std::uint64_t cnt = 1; cnt <= 200; cnt++) {
+        for (const Bytes& d : MadeHeap{.cnt = cnt}.datagrams()) {
+            senders[cnt % kSent].send(d);
+            sent++;
+        }
+        if (cnt % 20 == 0)
+            rig.feed_until(reader, sent);
+    }
+    EXPECT_EQ(rig.whole, 200U);
+    for (std::size_t i = 0; i < kSent; i++)
+        EXPECT_EQ(rig.lane.lane().endpoints[i].packets, 300U);
+    EXPECT_EQ(rig.lane.counters()[PortOutcome::stream], sent);
+    EXPECT_EQ(reader.lost(), 0U);
+}
+
+TEST(KernelReader, NeedsTheInterfaceOfALinkLocalAddress) {
+    KernelSocket::Options nowhere = on_loopback();
+    nowhere.interface.clear();
+    for (const char* text : {"[ff12::4d02]:7148", "[fe80::1]:7148"})
+        spead::test::expect_passing_error([&] { KernelReader(parse_endpoints(text), nowhere, 9200); },
+                                          {"link-local", "name the interface"});
+}
+
 /// Gives the lane the places in the order of the endpoints.
 void receive_on(DatagramLane& lane, const std::vector<Endpoint>& endpoints) {
     std::vector<DatagramLane::Place> places;
@@ -97,7 +136,7 @@ TEST_P(KernelReading, ChangesItsSocketsAndGroups) {
         const std::uint64_t before = rig.lane.lane().counters[PacketOutcome::placed];
         for (const UdpSender* const sender : {&direct, &two, &three})
             sender->send(MadeHeap{.cnt = ++sent, .length = 100}.datagrams()[0]);
-        const UdpSender last(sure, sure.has_source() ? sure.source.value : kLoopback);
+        const UdpSender last(sure, sure.has_source() ? sure.source.v4().value : kLoopback);
         last.send(MadeHeap{.cnt = ++sent, .length = 100}.datagrams()[0]);
         for (int i = 0; i < 2000 && (rig.heaps.empty() || rig.heaps.back() != sent); i++) {
             rig.feed(reader);
@@ -245,10 +284,10 @@ TEST(KernelReader, ClosesSocketsThatAChildProcessKeeps) {
     KernelReader reader({unicast, group, stays}, on_loopback(), config.max_packet_size);
     FedLane rig(config);
     const spead::test::KeepingChild child;
-    EXPECT_TRUE(has_joined(group.address.value));
+    EXPECT_TRUE(has_joined(group.address.v4().value));
     reader.receive({stays});
-    EXPECT_FALSE(has_joined(group.address.value));
-    EXPECT_TRUE(has_joined(stays.address.value));
+    EXPECT_FALSE(has_joined(group.address.v4().value));
+    EXPECT_TRUE(has_joined(stays.address.v4().value));
     UdpSender(unicast).send(MadeHeap{.cnt = 1, .length = 100}.datagrams()[0]);
     UdpSender(group).send(MadeHeap{.cnt = 2, .length = 100}.datagrams()[0]);
     UdpSender(stays).send(MadeHeap{.cnt = 3, .length = 100}.datagrams()[0]);

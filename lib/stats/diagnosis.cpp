@@ -328,6 +328,9 @@ void Findings::stream(const StreamSnapshot& s) {
     ghosts(s);
     memory(s);
     dropped(s);
+    add(Cause::device_error, Stage::memory, s.name, s.heaps_device_error, "heaps",
+        "were lost because the engine that moves their payload failed, or stood still at the end of the run",
+        "look in the log for what failed, and start the run anew; --heap-memory none needs no engine");
     if (std::optional<Finding> unwritten = unwritten_finding(s, s.heaps_unwritten, "heaps"))
         all_.push_back(std::move(*unwritten));
     nothing_came(s);
@@ -364,6 +367,12 @@ void Findings::missed(const PortSnapshot& p) {
                 : "give it a CPU of its own (isolcpus, no other work there), use --poll busy, or raise "
                   "--buffer-size",
             or_wrong));
+    add(Cause::engine_too_slow, Stage::memory, p.name, why.engine_behind, "packets",
+        fmt::format("were lost before they could be fetched: an engine had not moved enough payload to take "
+                    "more ({} polls left them in the queue)",
+                    p.rx_gather_full),
+        "send less to this engine or in larger packets, or receive a stream of it without one (--heap-memory "
+        "none)");
     add(Cause::receive_ring_short, Stage::port, p.name, why.idle, "packets",
         p.rx_descriptors == 0
             ? std::string("were lost before they could be fetched, although the lcore had time")

@@ -35,6 +35,7 @@ enum class Cause : std::uint8_t {
     nic_errors,           ///< damaged frames, or packets that could not be sent
     lcore_too_slow,       ///< the port's ring ran over because its lcore was busy all the time
     lcore_silent,         ///< an lcore does not answer, or did not for a while
+    engine_too_slow,      ///< the port's ring ran over while an engine had no batch free for its packets
     lcore_interrupted,    ///< the port's ring ran over while its lcore was off its CPU
     unmatched,            ///< packets for groups, ports or sources that no stream names
     not_spead,            ///< packets that break a rule of SPEAD
@@ -50,6 +51,7 @@ enum class Cause : std::uint8_t {
     heap_limits,          ///< more item pointers or holes than a heap may have
     pool_too_small,       ///< no heap memory
     consumer_holds_pool,  ///< no heap memory because heaps wait for the consumer, or are with it
+    device_error,         ///< the engine that moves payload failed
     consumer_too_slow,    ///< the hand-over queue was full
     callback_slow,        ///< a place callback took much of an lcore's time
     misplaced,            ///< packets that the placement of chunks has no place for

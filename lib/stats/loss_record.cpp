@@ -12,6 +12,8 @@ constexpr double kBusy = 0.9;
 /// Holds the busy fraction below which an lcore is never blamed.
 constexpr double kHalfBusy = 0.5;
 constexpr double kFullBursts = 0.5;
+/// Holds the share of polls that left the queue alone for an engine, of those that did or found packets.
+constexpr double kEngineBehind = 0.25;
 /// Holds the seconds off its CPU that mean an interruption of an lcore: rings hold a few milliseconds.
 constexpr double kInterrupted = 0.002;
 
@@ -63,7 +65,11 @@ void explain_missed(MissedWhile& evidence, std::uint64_t packets, const PortSnap
     }
     const double full = share(p.rx_full_bursts, p.rx_bursts);
     const bool too_slow = busy >= kBusy || (busy >= kHalfBusy && full >= kFullBursts);
-    if (longest >= kInterrupted && (mostly_interrupted || !too_slow)) {
+    const bool behind = share(p.rx_gather_full, p.rx_gather_full + p.rx_bursts) >= kEngineBehind;
+    const bool was_off = longest >= kInterrupted;
+    if (behind && !(was_off && mostly_interrupted)) {
+        evidence.engine_behind += packets;
+    } else if (was_off && (mostly_interrupted || !too_slow)) {
         evidence.interrupted += packets;
         if (longest > evidence.longest_s) {
             evidence.longest_s = longest;
@@ -131,13 +137,15 @@ void LossRecord::settle(Snapshot& now) {
     for (PortSnapshot& p : now.ports) {
         PortCounts& before = ports_[p.name];
         MissedWhile& why = before.evidence;
-        std::uint64_t& most = why.busy > std::max(why.interrupted, why.idle) ? why.busy
-                              : why.interrupted > why.idle                   ? why.interrupted
-                                                                             : why.idle;
-        most += grown(p.nic.missed, before.missed);
+        std::uint64_t* most = &why.idle;
+        for (std::uint64_t* const one : {&why.engine_behind, &why.interrupted, &why.busy})
+            if (*one > *most)
+                most = one;
+        *most += grown(p.nic.missed, before.missed);
         before.missed = p.nic.missed;
         before.bursts = p.rx_bursts;
         before.full_bursts = p.rx_full_bursts;
+        before.gather_full = p.rx_gather_full;
         p.missed_while = why;
     }
     for (StreamSnapshot& s : now.streams) {
@@ -163,10 +171,12 @@ void LossRecord::observe_port(PortSnapshot& p, const std::vector<LcoreSnapshot>&
     since.name = p.name;
     since.rx_bursts = grown(p.rx_bursts, before.bursts);
     since.rx_full_bursts = grown(p.rx_full_bursts, before.full_bursts);
+    since.rx_gather_full = grown(p.rx_gather_full, before.gather_full);
     explain_missed(before.evidence, grown(p.nic.missed, before.missed), since, interval, ticks_per_second);
     before.missed = p.nic.missed;
     before.bursts = p.rx_bursts;
     before.full_bursts = p.rx_full_bursts;
+    before.gather_full = p.rx_gather_full;
     p.missed_while = before.evidence;
 }
 

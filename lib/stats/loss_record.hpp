@@ -27,6 +27,7 @@ class LossRecord {
         std::uint64_t missed = 0;
         std::uint64_t bursts = 0;
         std::uint64_t full_bursts = 0;
+        std::uint64_t gather_full = 0;
         MissedWhile evidence;
     };
     struct StreamCounts {
@@ -45,7 +46,8 @@ class LossRecord {
     std::map<unsigned, LcoreCounters> lcores_;
 };
 
-/// Adds `packets` that port `p` missed in an interval to the evidence. `p` counts the interval's bursts, and
+/// Adds `packets` that port `p` missed in an interval to the evidence. `p` counts the interval's bursts and
+/// polls that an engine kept from them, and
 /// `lcores` the interval's cycles; their longest_loop is the longest in it.
 void explain_missed(MissedWhile& evidence, std::uint64_t packets, const PortSnapshot& p,
                     const std::vector<LcoreSnapshot>& lcores, double ticks_per_second);

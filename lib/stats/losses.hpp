@@ -9,16 +9,17 @@ namespace spead::stats {
 
 /// Counts packets of a port that were lost before an lcore fetched them, by the lcores' state.
 struct MissedWhile {
-    std::uint64_t busy = 0;         ///< an lcore was busy nearly all the time
-    std::uint64_t interrupted = 0;  ///< an lcore was off its CPU
-    std::uint64_t idle = 0;         ///< neither: more came at once than the port lets wait
+    std::uint64_t busy = 0;           ///< an lcore was busy nearly all the time
+    std::uint64_t interrupted = 0;    ///< an lcore was off its CPU
+    std::uint64_t engine_behind = 0;  ///< an engine had moved too little payload to take more
+    std::uint64_t idle = 0;           ///< none of these: more came at once than the port lets wait
     double most_busy = 0;  ///< largest fraction of the time that the lcore was busy, in the first case
     double most_full = 0;  ///< fraction of its bursts that were full, likewise
     double longest_s = 0;  ///< longest time off its CPU, in the second case
     unsigned busy_lcore = 0;
     unsigned interrupted_lcore = 0;
 
-    std::uint64_t explained() const noexcept { return busy + interrupted + idle; }
+    std::uint64_t explained() const noexcept { return busy + interrupted + engine_behind + idle; }
 };
 
 /// Counts heaps of a stream that were discarded because the hand-over queue was full.

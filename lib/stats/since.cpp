@@ -107,6 +107,7 @@ void take_port(PortSnapshot& p, const PortSnapshot& base) {
     take(p.nic.send_errors, base.nic.send_errors);
     take(p.missed_while.busy, base.missed_while.busy);
     take(p.missed_while.interrupted, base.missed_while.interrupted);
+    take(p.missed_while.engine_behind, base.missed_while.engine_behind);
     take(p.missed_while.idle, base.missed_while.idle);
 }
 

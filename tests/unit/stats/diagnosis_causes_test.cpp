@@ -4,7 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/stats/diagnosis_rows.hpp"
+#include "tests/unit/stats/port_cause_rows.hpp"
+#include "tests/unit/stats/stream_cause_rows.hpp"
 
 /// Tests each cause: the counts that lead to it, the count it names, and the words of its sentence.
 namespace spead::stats::test {
@@ -27,12 +28,18 @@ TEST_P(Causes, IsTheOnlyFindingAndNamesWhatIsLostAndTheFix) {
         EXPECT_NE(sentence.find(part), std::string::npos) << part << " is not in: " << sentence;
 }
 
-INSTANTIATE_TEST_SUITE_P(Diagnosis, Causes, testing::ValuesIn(kCauseRows),
-                         [](const auto& row) { return std::string(row.param.name); });
+std::string name_of_row(const testing::TestParamInfo<CauseRow>& row) {
+    return row.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(OfPorts, Causes, testing::ValuesIn(kPortCauseRows), name_of_row);
+INSTANTIATE_TEST_SUITE_P(OfStreams, Causes, testing::ValuesIn(kStreamCauseRows), name_of_row);
 
 TEST(DiagnosisCauses, EveryCauseHasARowAndAName) {
     std::vector<bool> seen(static_cast<std::size_t>(Cause::impaired) + 1);
-    for (const CauseRow& row : kCauseRows)
+    for (const CauseRow& row : kPortCauseRows)
+        seen[static_cast<std::size_t>(row.cause)] = true;
+    for (const CauseRow& row : kStreamCauseRows)
         seen[static_cast<std::size_t>(row.cause)] = true;
     for (std::size_t i = 0; i < seen.size(); i++)
         EXPECT_TRUE(seen[i]) << name_of(static_cast<Cause>(i));

@@ -115,6 +115,10 @@ TEST(FindingLog, EachLossIsExplainedByItsOwnInterval) {
     run.pass();
     run.port().nic.missed += 7;
     run.look(log);
+    run.pass();
+    run.port().nic.missed += 13;
+    run.port().rx_gather_full += 100'000;
+    run.look(log);
     run.stand_still(0.02);
     run.pass();
     run.now().lcores[0].longest_loop_now = 20'000'000;
@@ -126,8 +130,10 @@ TEST(FindingLog, EachLossIsExplainedByItsOwnInterval) {
     std::map<Cause, std::uint64_t> counts;
     for (const Finding& f : run.look(log))
         counts[f.cause] = f.count;
-    const std::map<Cause, std::uint64_t> wanted{
-        {Cause::lcore_too_slow, 5}, {Cause::receive_ring_short, 7}, {Cause::lcore_interrupted, 11}};
+    const std::map<Cause, std::uint64_t> wanted{{Cause::lcore_too_slow, 5},
+                                                {Cause::receive_ring_short, 7},
+                                                {Cause::lcore_interrupted, 11},
+                                                {Cause::engine_too_slow, 13}};
     EXPECT_EQ(counts, wanted);
 }
 

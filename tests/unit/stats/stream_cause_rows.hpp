@@ -1,129 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include <fmt/format.h>
 
-#include "stats/diagnosis.hpp"
+#include "tests/unit/stats/cause_row.hpp"
 #include "tests/unit/stats/diagnosed_run.hpp"
 
-/// Lists the causes for tests: the counts that lead to each, the count it names, and the words of its
-/// sentence.
+/// Lists the causes that a diagnosis finds at streams.
 namespace spead::stats::test {
 
-struct CauseRow {
-    const char* name;
-    void (*change)(Snapshot&);
-    Cause cause;
-    Stage stage;
-    const char* begins;              ///< of the sentence
-    std::vector<const char*> holds;  ///< in the sentence
-};
-
-inline const CauseRow kCauseRows[] = {
-    {"RingShort",
-     [](Snapshot& s) { s.ports[0].nic.missed = 77; },
-     Cause::receive_ring_short,
-     Stage::port,
-     "p0: 77 packets",
-     {"the lcore had time", "2048 packets", "--buffer-size"}},
-    {"RingShortThoughEveryBurstWasFull",
-     [](Snapshot& s) {
-         s.ports[0].nic.missed = 77;
-         s.ports[0].rx_full_bursts = s.ports[0].rx_bursts;
-         s.lcores[0].counters.busy_cycles = 100'000'000;  // 1 %
-     },
-     Cause::receive_ring_short,
-     Stage::port,
-     "p0: 77 packets",
-     {"the lcore had time", "2048 packets", "--buffer-size"}},
-    {"LcoreBusy",
-     [](Snapshot& s) {
-         s.ports[0].nic.missed = 77;
-         s.lcores[0].counters.busy_cycles = 9'500'000'000;
-     },
-     Cause::lcore_too_slow,
-     Stage::lcore,
-     "p0: 77 packets",
-     {"busy 95 %", "--lcores"}},
-    {"LcoreFullBursts",
-     [](Snapshot& s) {
-         s.ports[0].nic.missed = 77;
-         s.ports[0].rx_full_bursts = 400;
-         s.lcores[0].counters.busy_cycles = 5'000'000'000;
-     },
-     Cause::lcore_too_slow,
-     Stage::lcore,
-     "p0: 77 packets",
-     {"80 % of its bursts were full"}},
-    {"LcoreInterrupted",
-     [](Snapshot& s) {
-         s.ports[0].nic.missed = 77;
-         s.lcores[0].counters.longest_loop = 4'000'000;
-     },
-     Cause::lcore_interrupted,
-     Stage::lcore,
-     "p0: 77 packets",
-     {"4 ms", "isolcpus"}},
-    {"ProgramStopped",
-     [](Snapshot& s) {
-         s.ports[0].nic.missed = 77;
-         s.ports[0].rx_full_bursts = s.ports[0].rx_bursts;
-         s.lcores[0].counters.longest_loop = s.lcores[0].counters.interrupted_cycles = 9'000'000'000;
-         s.lcores[0].counters.busy_cycles = 10'000'000'000;
-     },
-     Cause::lcore_interrupted,
-     Stage::lcore,
-     "p0: 77 packets",
-     {"9.0 s", "SIGSTOP"}},
-    {"LcoreSilent",
-     [](Snapshot& s) {
-         s.lcores[0].silent_s = 77.5;
-         s.lcores[0].silences = 1;
-         s.lcores[0].activity = "it is stopped, by a debugger or SIGSTOP";
-     },
-     Cause::lcore_silent,
-     Stage::lcore,
-     "lcore 0 on CPU 0: 77 seconds",
-     {"without an answer: it is stopped", "do not change until it answers"}},
-    {"LcoreWasSilent",
-     [](Snapshot& s) { s.lcores[0].silences = 77; },
-     Cause::lcore_silent,
-     Stage::lcore,
-     "lcore 0 on CPU 0: 77 times",
-     {"for a second or longer", "isolcpus"}},
-    {"NoBuffers",
-     [](Snapshot& s) {
-         s.ports[0].nic.no_mbuf = 77;
-         s.ports[0].buffers = {4096, 12};
-     },
-     Cause::no_buffers,
-     Stage::port,
-     "p0: 77 times",
-     {"down to 12 of 4096", "--buffer-size"}},
-    {"NicErrors",
-     [](Snapshot& s) { s.ports[0].nic.errors = 77; },
-     Cause::nic_errors,
-     Stage::port,
-     "p0: 77 errors",
-     {"in receiving", "ethtool -S"}},
-    {"NicSendErrors",
-     [](Snapshot& s) { s.ports[0].nic.errors = s.ports[0].nic.send_errors = 77; },
-     Cause::nic_errors,
-     Stage::transmit,
-     "p0: 77 errors",
-     {"in sending", "MTU"}},
-    {"NoBuffersWhileAFilterHoldsThem",
-     [](Snapshot& s) {
-         s.ports[0].nic.no_mbuf = 77;
-         s.streams[0].held_now = 500;
-     },
-     Cause::no_buffers,
-     Stage::port,
-     "p0: 77 times",
-     {"filters hold 500", "held_buffers"}},
+inline const CauseRow kStreamCauseRows[] = {
     {"ConsumerSlow",
      [](Snapshot& s) {
          s.streams[0].heaps_dropped_full = 77;
@@ -142,6 +28,12 @@ inline const CauseRow kCauseRows[] = {
      Stage::memory,
      "s0: 77 heaps",
      {"12 of 256", "raise --memory"}},
+    {"DeviceError",
+     [](Snapshot& s) { s.streams[0].heaps_device_error = 77; },
+     Cause::device_error,
+     Stage::memory,
+     "s0: 77 heaps were lost because the engine",
+     {"stood still", "in the log", "--heap-memory none"}},
     {"SinkFailed",
      [](Snapshot& s) { s.streams[0].heaps_unwritten = 77; },
      Cause::sink_failed,
@@ -447,52 +339,6 @@ inline const CauseRow kCauseRows[] = {
      Stage::packet,
      "s0: 77 packets",
      {"--in-order"}},
-    {"Gso",
-     [](Snapshot& s) { s.ports[0].rx_oversized_frames = 77; },
-     Cause::gso_frames,
-     Stage::network,
-     "p0: 77 frames",
-     {"ethtool -K", "tx-udp-segmentation off"}},
-    {"Fragments",
-     [](Snapshot& s) { set(s, PortOutcome::fragment); },
-     Cause::fragments,
-     Stage::network,
-     "p0: 77 packets",
-     {"MTU"}},
-    {"Checksums",
-     [](Snapshot& s) { set(s, PortOutcome::bad_checksum); },
-     Cause::bad_checksums,
-     Stage::network,
-     "p0: 77 packets",
-     {"cables"}},
-    {"SendTimeout",
-     [](Snapshot& s) { s.sends[0].counters.timed_out = 77; },
-     Cause::send_timeout,
-     Stage::transmit,
-     "d0: 77 heaps",
-     {"within the time-out"}},
-    {"PortTakesNothing",
-     [](Snapshot& s) {
-         s.ticks_per_second = 1000;
-         s.sends[0].port = "p7";
-         s.sends[0].suspects = "look at the cat";
-         s.sends[0].counters.outages = 77;
-         s.sends[0].counters.outage_ticks = 123'400;
-     },
-     Cause::port_takes_nothing,
-     Stage::transmit,
-     "d0: 77 times",
-     {"port p7 took nothing", "123.4 s in all", "look at the cat"}},
-    {"Impaired",
-     [](Snapshot& s) {
-         s.sends[0].counters.impaired_lost = 70;
-         s.sends[0].counters.impaired_corrupted = 7;
-         s.sends[0].counters.impaired_sent = 1000;
-     },
-     Cause::impaired,
-     Stage::transmit,
-     "d0: 77 packets",
-     {"on purpose", "70 lost, 0 duplicated, 7 corrupted", "without --impair"}},
 };
 
 }  // namespace spead::stats::test

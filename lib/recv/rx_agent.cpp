@@ -232,7 +232,7 @@ bool BasicRxAgent<Decoder>::fast_path(Source& source, BasicFlowCache<Ip>& flows,
     return true;
 }
 
-/// Does the same for IPv6, out of the way of IPv4.
+/// Does the same for IPv6, out of the way of IPv4: slow_path() begins with it.
 template <class Decoder>
 [[gnu::noinline]] bool BasicRxAgent<Decoder>::fast_path6(Source& source, rte_mbuf* mbuf,
                                                          std::uint64_t now) noexcept {
@@ -257,10 +257,6 @@ std::uint16_t BasicRxAgent<Decoder>::batch(Source& source, rte_mbuf** mbufs, std
             continue;
         }
         if (fast_path(source, source.flows, mbufs[i], now)) [[likely]] {
-            matched++;
-            continue;
-        }
-        if (!stopped_short_ && fast_path6(source, mbufs[i], now)) {
             matched++;
             continue;
         }

@@ -49,6 +49,8 @@ std::size_t fetch_datagram_header(const Decoder& decoder, HeaderCursor& head, co
 template <class Decoder>
 [[gnu::noinline]] PortOutcome BasicRxAgent<Decoder>::slow_path(Source& source, rte_mbuf* mbuf,
                                                                std::uint64_t now) noexcept {
+    if (fast_path6(source, mbuf, now) || stopped_short_)
+        return PortOutcome::stream;
     const std::size_t length = mbuf->pkt_len;
     // Only a broken driver says so. There is no segment to gather the rest from.
     if (mbuf->nb_segs == 1 && length > mbuf->data_len) [[unlikely]]

@@ -168,9 +168,9 @@ TEST(IgmpHostVersions, RoutersKnowWhatIsWanted) {
             std::map<Ipv4, Known> expected;
             for (const auto& [e, times] : wanted)
                 if (e.source.v4().value == 0)
-                    expected[e.address].any = true;
+                    expected[e.address.v4()].any = true;
                 else
-                    expected[e.address].sources.insert(e.source);
+                    expected[e.address.v4()].sources.insert(e.source.v4());
             for (std::uint32_t g = 0; g < 3; g++) {
                 Known k = expected.contains(group(g)) ? expected[group(g)] : Known{};
                 if (k.any)

@@ -30,7 +30,7 @@ class FakeEngine::FakeMover final : public Mover {
             throw_error("engine fake", "batch {} failed: `fails_after` says so", batch.number);
         for (std::uint32_t i = 0; i < batch.piece_count; i++) {
             const Piece& piece = batch.pieces[i];
-            std::memcpy(find(piece.to, piece.length), piece.from, piece.length);
+            std::memcpy(find(piece.to, piece.length), readable(piece.from, piece.length), piece.length);
         }
         moved.fetch_add(1, std::memory_order_relaxed);
     }
@@ -54,6 +54,16 @@ class FakeEngine::FakeMover final : public Mover {
         throw_error("engine fake", "{} bytes at {} are not in its memory", length,
                     static_cast<const void*>(at));
     }
+    /// Returns where the engine reads a packet's bytes: ports may receive into its memory, too.
+    const std::byte* readable(const std::byte* at, std::size_t length) {
+        if (const auto last = packets_.lock(); last && last->contains(at, length))
+            return last->engine_address(at);
+        auto memory = memory_of(at, length);
+        if (!memory)
+            return at;
+        packets_ = memory;
+        return memory->engine_address(at);
+    }
     /// Does find() for other threads.
     std::shared_ptr<const FakeMemory> memory_of(const std::byte* at, std::size_t length) {
         const std::lock_guard lock(mutex_);
@@ -69,7 +79,8 @@ class FakeEngine::FakeMover final : public Mover {
   private:
     std::mutex mutex_;
     std::vector<std::weak_ptr<const FakeMemory>> memories_;
-    std::weak_ptr<const FakeMemory> last_;  ///< the engine's
+    std::weak_ptr<const FakeMemory> last_;     ///< the engine's
+    std::weak_ptr<const FakeMemory> packets_;  ///< the engine's
     std::minstd_rand random_;
 };
 
@@ -96,6 +107,16 @@ void FakeEngine::fetch(const std::byte* from, std::span<std::byte> to) {
         throw_error("engine fake", "{} bytes at {} are not in its memory", to.size(),
                     static_cast<const void*>(from));
     std::copy_n(memory->engine_address(from), to.size(), to.begin());
+}
+
+void FakeEngine::store(const std::byte* to, std::span<const std::byte> from) {
+    if (from.empty())
+        return;
+    const auto memory = mover_->memory_of(to, from.size());
+    if (!memory)
+        throw_error("engine fake", "{} bytes at {} are not in its memory", from.size(),
+                    static_cast<const void*>(to));
+    std::copy(from.begin(), from.end(), memory->engine_address(to));
 }
 
 FakeEngineFaults& FakeEngine::faults() noexcept {

@@ -38,6 +38,10 @@ class FakeEngine final : public ThreadedEngine {
     std::shared_ptr<const memory::Region> allocate(std::size_t bytes) override;
     void fetch(const std::byte* from, std::span<std::byte> to) override;
 
+    /// Writes into the engine's memory, as a port does that receives payload into it. Throws Error outside of
+    /// it. Any thread.
+    void store(const std::byte* to, std::span<const std::byte> from);
+
     FakeEngineFaults& faults() noexcept;
     /// Returns the batches that were moved.
     std::uint64_t moved() const noexcept;

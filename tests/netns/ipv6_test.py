@@ -137,10 +137,10 @@ class Receive(Ipv6Test):
 class Membership(Ipv6Test):
     def test_joins_and_leaves_are_on_the_wire(self):
         tap = self.wire_tap()
-        running = self.listening("[ff15::1]:7148", "[ff15::2]:7148@fd00:9::2", "--idle-exit", "1",
-                                 groups=["ff15::1", "ff15::2"])
+        running = self.listening("[ff15::1]:7148", "[ff15::2]:7148@fd00:9::2", groups=["ff15::1", "ff15::2"])
         self.hear_record(tap, (TO_EXCLUDE, "ff15::1"))
         tap = self.wire_tap()
+        running.interrupt()
         running.wait()
         self.hear_record(tap, (TO_INCLUDE, "ff15::1"))
         self.assertFalse({"ff15::1", "ff15::2"} & self.joined())
@@ -166,7 +166,7 @@ class Hostile(Ipv6Test):
         self.send_heaps(self.sender6(), ("ff15::1", 7148), [1])
         report = running.wait().report
         self.assert_stream(report, "s0", complete=1)
-        packets = report["ports"][0]["packets"]
+        packets = report["ports"][0]["rx"]
         self.assertEqual(packets["fragment"], 5)
         self.assertEqual(packets["bad_checksum"], 4)
         self.assertEqual(packets["malformed"], 3)

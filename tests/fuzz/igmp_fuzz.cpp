@@ -77,13 +77,13 @@ class Play {
             case Action::want: {
                 const Endpoint endpoint = any_endpoint();
                 host_.want(endpoint);
-                wanted_[{endpoint.address, endpoint.source}]++;
+                wanted_[{endpoint.address.v4(), endpoint.source.v4()}]++;
                 break;
             }
             case Action::leave: {
                 const Endpoint endpoint = any_endpoint();
                 host_.leave(endpoint);
-                if (const auto found = wanted_.find({endpoint.address, endpoint.source});
+                if (const auto found = wanted_.find({endpoint.address.v4(), endpoint.source.v4()});
                     found != wanted_.end() && --found->second == 0) {
                     wanted_.erase(found);
                 }

@@ -173,8 +173,7 @@ void check_with_port(Plan& plan, std::string_view command, const DefaultPort& de
 
 void add_recv_options(CLI::App& app, StreamWords& words) {
     app.add_option("ENDPOINT", words.endpoints,
-                   "A.B.C.D[+N]:PORT[@SOURCE] or [IPV6][+N]:PORT[@SOURCE]; each is one stream s0, s1, ... "
-                   "(+N: N more groups)")
+                   "ADDRESS[+N]:PORT[@SOURCE]; each is one stream s0, s1, ... (+N: N more groups)")
         ->type_name("");
     add_port(app, words, "; once, or once per endpoint [$DPDK_SPEAD_INTERFACE]");
     OptionSet options(app);

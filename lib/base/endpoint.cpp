@@ -169,7 +169,7 @@ struct Parts {
     std::optional<std::string_view> range, port, source;
 };
 
-Parts parts_of(std::string_view text) {
+Parts endpoint_parts_of(std::string_view text) {
     std::string_view rest = text;
     if (rest.substr(0, kScheme.size()) == kScheme)
         rest.remove_prefix(kScheme.size());
@@ -238,7 +238,7 @@ IpAddress later(std::string_view text, const IpAddress& first, std::uint32_t mor
 }  // namespace
 
 std::vector<Endpoint> parse_endpoints(std::string_view text, std::uint16_t default_port) {
-    const Parts parts = parts_of(text);
+    const Parts parts = endpoint_parts_of(text);
     if (parts.address.empty())
         refuse(text, "the address is missing; write ADDRESS:PORT, as in 239.1.2.3:7148");
     const Parsed first = read_ip(parts.address);

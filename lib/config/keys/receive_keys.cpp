@@ -84,7 +84,7 @@ constexpr std::array kReceiveKeys{
         .required = true,
         .example = "[\"239.1.2.3:7148\"]",
         .option = "ENDPOINT",
-        .help = "Lists groups or addresses, as A.B.C.D[+N]:PORT[@SOURCE] or [IPV6][+N]:PORT[@SOURCE]",
+        .help = "Lists groups or addresses, as ADDRESS[+N]:PORT[@SOURCE]",
     },
     Key{
         .name = "lcores",

@@ -305,7 +305,7 @@ TEST(KernelPort, WrongRequestsAreRefusedWithTheReason) {
               "port p0: net_kernel0 only receives; send through a port of another device, such as "
               "net_af_packet0,iface=veth0");
     EXPECT_EQ(error_of([] { plan(kernel_request(1, "net_kernel0,iface=nonesuch")); }),
-              "port p0: `nonesuch` is no network interface and no IPv4 address of one; `ip address` lists "
+              "port p0: `nonesuch` is no network interface and no address of one; `ip address` lists "
               "them");
     EXPECT_THAT(error_of([] { plan(kernel_request(1, "net_kernel0,interface=lo")); }),
                 HasSubstr("interface"));

@@ -59,8 +59,8 @@ TEST(GatherSplit, BothMbufsOfAPacketStayWithAnEngineThatIsBehind) {
     Splitter sending(rig);
     constexpr std::uint64_t kHeaps = 100;
     for (std::uint64_t cnt = 1; cnt <= kHeaps; cnt++)
-        ASSERT_NO_FATAL_FAILURE(
-            sending.send(MadeHeap{.cnt = cnt, .length = 500, .packet = 500}.frames()[0], 128));
+        ASSERT_NO_FATAL_FAILURE(sending.send(MadeHeap{.cnt = cnt, .length = 500, .packet = 500}.frames()[0],
+                                             wire::kMaxNetHeader));
     rig.poll_until(kHeaps);
     rig.now += 1'000'000;
     rig.poll();
@@ -81,8 +81,8 @@ TEST(GatherSplit, BothMbufsComeBackFromAnEngineThatFails) {
     Splitter sending(rig);
     constexpr std::uint64_t kHeaps = 1000;
     for (std::uint64_t cnt = 1; cnt <= kHeaps; cnt++) {
-        ASSERT_NO_FATAL_FAILURE(
-            sending.send(MadeHeap{.cnt = cnt, .length = 500, .packet = 500}.frames()[0], 128));
+        ASSERT_NO_FATAL_FAILURE(sending.send(MadeHeap{.cnt = cnt, .length = 500, .packet = 500}.frames()[0],
+                                             wire::kMaxNetHeader));
         rig.poll_until(sending.sent);
     }
     rig.settle();

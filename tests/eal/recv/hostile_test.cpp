@@ -314,7 +314,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, LossyNetwork, testing::Range(1U, 13U));
 TEST(MixedTraffic, EndsInTheCountersOfItsKinds) {
     OneStream rig;
     Bytes other_type = frame(Bytes(40));
-    store_be16(&other_type[12], 0x86DD);
+    store_be16(&other_type[12], 0x88CC);
     Bytes igmp = frame(Bytes(40));
     igmp[23] = 2;
     sum(igmp);

@@ -51,7 +51,7 @@ TEST(PortOutcomes, AreEachReachedByAPacketOfTheirKind) {
     const Bytes f = usual_frame();
     expect_port(PortOutcome::stream, f);
     expect_port(PortOutcome::arp, other_frame(wire::kEtherTypeArp));
-    expect_port(PortOutcome::not_udp, other_frame(0x86DD));
+    expect_port(PortOutcome::not_udp, other_frame(0x88CC));
     expect_port(PortOutcome::not_udp, changed(f, 23, 6));
     expect_port(PortOutcome::igmp, changed(f, 23, 2));
     expect_port(PortOutcome::fragment, changed(f, 20, 0x20));

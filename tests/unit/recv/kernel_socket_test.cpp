@@ -39,7 +39,7 @@ TEST(InterfaceNumber, IsFoundByNameAndByAddress) {
     EXPECT_EQ(interface_number("", "here"), 0U);
     for (const char* const unknown : {"nonesuch", "192.0.2.77"})
         EXPECT_THAT(error_of([&] { static_cast<void>(interface_number(unknown, "here")); }),
-                    HasSubstr("is no network interface and no IPv4 address of one"));
+                    HasSubstr("is no network interface and no address of one"));
 }
 
 TEST(InterfaceNumber, WithoutDescriptorsTheInterfaceIsNotDenied) {
@@ -74,7 +74,7 @@ TEST(KernelSocket, RefusesAnInterfaceThatDoesNotExistForAnAddressToo) {
     for (const char* const unknown : {"nonesuch", "192.0.2.77"}) {
         options.interface = unknown;
         EXPECT_THAT(error_of([&] { const KernelSocket socket({place}, options); }),
-                    HasSubstr("is no network interface and no IPv4 address of one"));
+                    HasSubstr("is no network interface and no address of one"));
     }
     for (const char* const known : {"", "lo", "127.0.0.1"}) {
         options.interface = known;

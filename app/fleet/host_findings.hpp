@@ -16,7 +16,7 @@ struct HostFinding {
     std::string cause;
     std::string stage;
     std::string what;    ///< a sentence with its count
-    std::string fix;     ///< what usually cures it
+    std::string fix;     ///< the usual cure
     double first_s = 0;  ///< when it began, in seconds of the run
 };
 

@@ -243,7 +243,7 @@ class Trouble(PcapTest):
         if kind == 0:  # shorter than its headers say
             return frame[: source.randrange(14, len(frame) - 1)]
         if kind == 1:  # not IPv4
-            return frame[:12] + b"\x86\xdd" + frame[14:]
+            return frame[:12] + b"\x88\xcc" + frame[14:]
         if kind == 2:  # the IP header's sum is wrong
             return frame[:24] + bytes([frame[24] ^ 0x55]) + frame[25:]
         if kind == 3:  # a fragment

@@ -115,7 +115,7 @@ class Unit(unittest.TestCase):
         # Root finds it by name and by number, and its session changes it.
         for wanted in (self.name, pid):
             self.assertIn(f"(pid {pid})", self.manager.run("dpdk-spead", "top", "--once", wanted).stdout)
-        self.assertIn("s0", self.manager.run("dpdk-spead", "attach", f"{self.name}-0", "--", "show", "stream").stdout)
+        self.assertIn("s0", self.manager.run("dpdk-spead", "attach", self.name, "--", "show", "stream").stdout)
         self.manager.run("dpdk-spead", "attach", self.name, "--", "capture", "stop", "s0")
         self.manager.run("dpdk-spead", "attach", self.name, "--", "stream", "set", "s0", "endpoints", f"{GROUP}:{PORT},239.1.1.3:{PORT}")
         self.manager.run("dpdk-spead", "attach", self.name, "--", "send", "set", "d0", "rate", "2Mbps")
@@ -210,7 +210,8 @@ class Unit(unittest.TestCase):
         pid = self.start()["MainPID"]
 
         def shown():
-            return self.manager.run("dpdk-spead", "attach", self.name, "--", "show", "stream").stdout
+            # A shard's name has its number.
+            return self.manager.run("dpdk-spead", "attach", f"{self.name}-0", "--", "show", "stream").stdout
 
         self.assertIn("shard 0/2: 2 of 4 endpoints of the plan", shown())
         self.manager.run("kill", "-9", pid)

@@ -274,10 +274,12 @@ std::vector<Endpoint> parse_endpoints(std::string_view text, std::uint16_t defau
     return endpoints;
 }
 
+std::string bracketed(const IpAddress& address) {
+    return address.is_v4() ? to_string(address) : fmt::format("[{}]", to_string(address));
+}
+
 std::string to_string(const Endpoint& endpoint) {
-    const std::string address = to_string(endpoint.address);
-    std::string text = endpoint.address.is_v4() ? fmt::format("{}:{}", address, endpoint.port)
-                                                : fmt::format("[{}]:{}", address, endpoint.port);
+    std::string text = fmt::format("{}:{}", bracketed(endpoint.address), endpoint.port);
     if (endpoint.has_source())
         text += fmt::format("@{}", to_string(endpoint.source));
     return text;

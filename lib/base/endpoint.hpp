@@ -103,6 +103,9 @@ IpAddress parse_ip(std::string_view text, std::string_view where = {});
 /// Formats IPv6 as RFC 5952 recommends.
 std::string to_string(const IpAddress& address);
 
+/// Formats it as an endpoint has it: of IPv6 in brackets.
+std::string bracketed(const IpAddress& address);
+
 /// Limits the number of addresses in one range.
 inline constexpr std::uint32_t kMaxEndpointRange = 4096;
 

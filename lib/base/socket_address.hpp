@@ -18,6 +18,11 @@ struct SocketAddress {
     int family() const noexcept { return storage.ss_family; }
 };
 
+/// Returns AF_INET or AF_INET6.
+constexpr int family_of(const IpAddress& address) noexcept {
+    return address.is_v4() ? AF_INET : AF_INET6;
+}
+
 /// Makes one. `scope`: the interface that a link-local address of IPv6 belongs to, by the kernel's number.
 SocketAddress socket_address(const IpAddress& address, std::uint16_t port, unsigned scope = 0) noexcept;
 

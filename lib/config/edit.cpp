@@ -341,10 +341,9 @@ std::vector<std::string> endpoint_ranges(const std::vector<Endpoint>& endpoints)
             n++;
         const std::string source =
             endpoints[i].has_source() ? "@" + to_string(endpoints[i].source) : std::string{};
-        const std::string address = to_string(endpoints[i].address);
-        ranges.push_back(
-            fmt::format("{}{}:{}{}", endpoints[i].address.is_v4() ? address : "[" + address + "]",
-                        n == 1 ? std::string{} : fmt::format("+{}", n - 1), endpoints[i].port, source));
+        ranges.push_back(fmt::format("{}{}:{}{}", bracketed(endpoints[i].address),
+                                     n == 1 ? std::string{} : fmt::format("+{}", n - 1), endpoints[i].port,
+                                     source));
         i += n;
     }
     return ranges;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <utility>
@@ -12,41 +11,13 @@
 #include <fmt/core.h>
 
 #include "base/error.hpp"
+#include "base/group_membership.hpp"
 #include "base/interruptible.hpp"
 #include "base/socket_address.hpp"
-
-#ifndef IPV6_MULTICAST_ALL
-#define IPV6_MULTICAST_ALL 29  // Linux 4.20
-#endif
 
 namespace spead::port {
 
 namespace {
-
-int family_of(const IpAddress& address) {
-    return address.is_v4() ? AF_INET : AF_INET6;
-}
-
-group_req any_source_request(unsigned if_index, const IpAddress& group) {
-    group_req request{};
-    request.gr_interface = if_index;
-    request.gr_group = socket_address(group, 0, if_index).storage;
-    return request;
-}
-
-group_source_req source_request(unsigned if_index, const IpAddress& group, const IpAddress& source) {
-    group_source_req request{};
-    request.gsr_interface = if_index;
-    request.gsr_group = socket_address(group, 0, if_index).storage;
-    request.gsr_source = socket_address(source, 0, if_index).storage;
-    return request;
-}
-
-template <typename T>
-int set_option(int fd, int family, int option, const T& value) {
-    const int level = family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6;
-    return ::setsockopt(fd, level, option, &value, sizeof value) == 0 ? 0 : errno;
-}
 
 /// Returns the settings that limit the memberships of a socket.
 const char* limits_of(const IpAddress& group, bool any_source) {
@@ -156,11 +127,7 @@ bool KernelMembership::fits(const Socket& socket, const Key& key) const {
 }
 
 int KernelMembership::try_join(int fd, const Key& key) const {
-    const int family = family_of(key.group);
-    return key.source == IpAddress{}
-               ? set_option(fd, family, MCAST_JOIN_GROUP, any_source_request(if_index_, key.group))
-               : set_option(fd, family, MCAST_JOIN_SOURCE_GROUP,
-                            source_request(if_index_, key.group, key.source));
+    return change_group(fd, GroupChange::join, key.group, key.source, if_index_);
 }
 
 void KernelMembership::drop(const Key& key) {
@@ -175,13 +142,7 @@ void KernelMembership::drop(const Key& key) {
         return;
     }
     // Fails only when the interface has gone, and the membership with it.
-    if (key.source == IpAddress{}) {
-        (void)set_option(socket->fd, socket->family, MCAST_LEAVE_GROUP,
-                         any_source_request(if_index_, key.group));
-    } else {
-        (void)set_option(socket->fd, socket->family, MCAST_LEAVE_SOURCE_GROUP,
-                         source_request(if_index_, key.group, key.source));
-    }
+    (void)change_group(socket->fd, GroupChange::leave, key.group, key.source, if_index_);
 }
 
 int KernelMembership::open_socket(int family) const {
@@ -190,7 +151,7 @@ int KernelMembership::open_socket(int family) const {
         throw_error(interface_, "cannot open a socket to join groups: {}{}", std::strerror(errno),
                     errno == EMFILE ? "; raise `ulimit -n`" : "");
     }
-    (void)set_option(fd, family, family == AF_INET ? IP_MULTICAST_ALL : IPV6_MULTICAST_ALL, int{0});
+    (void)hear_own_groups(fd, family);
     return fd;
 }
 

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
-#include <netinet/in.h>
 #include <optional>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include "base/byte_order.hpp"
 #include "base/error.hpp"
 #include "base/interruptible.hpp"
+#include "base/socket_address.hpp"
 #include "port/netdev.hpp"
 
 namespace spead::port {
@@ -210,13 +210,10 @@ unsigned look_up(const NetdevFacts& netdev, Hop& hop) {
 /// Makes the kernel resolve the hop.
 void prompt_kernel(const NetdevFacts& netdev, Hop& hop) {
     const Socket socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = byte_swap(kDiscardPort);
-    to.sin_addr.s_addr = byte_swap(hop.address.value);
+    const SocketAddress to = socket_address(hop.address, kDiscardPort);
     if (::setsockopt(socket.fd(), SOL_SOCKET, SO_BINDTODEVICE, netdev.name.c_str(),
                      static_cast<socklen_t>(netdev.name.size())) != 0 ||
-        ::sendto(socket.fd(), nullptr, 0, 0, reinterpret_cast<const sockaddr*>(&to), sizeof to) < 0) {
+        ::sendto(socket.fd(), nullptr, 0, 0, to.get(), to.length) < 0) {
         throw_error(
             netdev.name,
             "the MAC address of {} is not in the kernel's neighbour table, and the kernel cannot ask for "

@@ -75,7 +75,7 @@ std::size_t UnicastSockets::sockets() const noexcept {
 }
 
 int UnicastSockets::open(const Endpoint& endpoint) const {
-    const int fd = ::socket(endpoint.address.is_v4() ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const int fd = ::socket(family_of(endpoint.address), SOCK_DGRAM | SOCK_CLOEXEC, 0);
     const int error = fd < 0 ? errno : claim(fd, interface_, endpoint);
     if (error == 0) {
         return fd;

@@ -15,14 +15,10 @@
 
 #include <climits>
 
-#include "base/byte_order.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/socket_address.hpp"
 
-#ifndef IPV6_MULTICAST_ALL
-#define IPV6_MULTICAST_ALL 29  // Linux 4.20
-#endif
 #ifndef UDP_GRO
 #define UDP_GRO 104
 #endif
@@ -30,11 +26,6 @@
 namespace spead::recv {
 
 namespace {
-
-/// Returns the level of a family's socket options.
-int level_of(const IpAddress& address) {
-    return address.is_v4() ? IPPROTO_IP : IPPROTO_IPV6;
-}
 
 /// Returns the fix if there are no descriptors left.
 const char* descriptors_fix(int error) {
@@ -85,9 +76,6 @@ unsigned interface_number(const std::string& interface, const std::string& where
 
 namespace {
 
-constexpr int kJoin = 1;
-constexpr int kLeave = 0;
-
 /// Returns the sources to join: one of 0 if an endpoint is of all sources.
 std::vector<IpAddress> sources_of(const std::vector<Endpoint>& endpoints) {
     std::vector<IpAddress> all;
@@ -107,17 +95,13 @@ bool has(const std::vector<IpAddress>& all, const IpAddress& one) {
 
 KernelSocket::KernelSocket(const std::vector<Endpoint>& endpoints, const Options& options)
     : place_(endpoints.front()),
-      fd_(::socket(place_.address.is_v4() ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                   0)) {
+      fd_(::socket(family_of(place_.address), SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
     place_.source = {};
     if (!fd_) {
         const int error = errno;
         throw_error(options.where, "cannot make a socket for {}: {}{}", to_string(place_),
                     std::strerror(error), descriptors_fix(error));
     }
-    // Packets to an address come from every interface. One that does not exist is a mistake all the same.
-    if (!place_.address.is_multicast())
-        static_cast<void>(interface_number(options.interface, options.where));
     if (place_.address.is_link_local() && options.interface.empty())
         throw_error(options.where,
                     "{} is link-local, and means nothing without an interface; name the interface",
@@ -143,17 +127,15 @@ KernelSocket::KernelSocket(FileDescriptor socket, const Endpoint& place, const O
 }
 
 void KernelSocket::bind_to(const Options& options) {
-    // Several programs may receive a group. An address belongs to one.
-    if (place_.address.is_multicast() &&
-        (!is_set(fd_.get(), SOL_SOCKET, SO_REUSEADDR, 1) ||
-         !is_set(fd_.get(), level_of(place_.address),
-                 place_.address.is_v4() ? IP_MULTICAST_ALL : IPV6_MULTICAST_ALL, 0)))
+    // Several programs may receive a group. An address belongs to one. Of IPv6, the same port over IPv4 may
+    // be another program's.
+    const bool is_group = place_.address.is_multicast();
+    if ((is_group && (!is_set(fd_.get(), SOL_SOCKET, SO_REUSEADDR, 1) ||
+                      (errno = hear_own_groups(fd_.get(), family_of(place_.address))) != 0)) ||
+        (place_.address.is_v6() && !is_set(fd_.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1)))
         throw_error(options.where, "cannot prepare a socket for {}: {}", to_string(place_),
                     std::strerror(errno));
-    // Only its own family: the other one may be another program's.
-    if (place_.address.is_v6() && !is_set(fd_.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1))
-        throw_error(options.where, "cannot prepare a socket for {}: {}", to_string(place_),
-                    std::strerror(errno));
+    // Packets to an address come from every interface. One that does not exist is a mistake all the same.
     const SocketAddress address =
         socket_address(place_.address, place_.port, interface_number(options.interface, options.where));
     if (::bind(fd_.get(), address.get(), address.length) == 0)
@@ -202,18 +184,18 @@ void KernelSocket::change(const std::vector<Endpoint>& endpoints, const Options&
     }
     // The kernel refuses a source where all are joined, and the reverse.
     for (const Joined& one : gone)
-        set_membership(kLeave, one);
+        set_membership(GroupChange::leave, one);
     std::size_t joined = kept;
     try {
         for (; joined < now.size(); joined++)
             join(now[joined], options.where);
     } catch (...) {
         while (joined-- > kept)
-            set_membership(kLeave, now[joined]);
+            set_membership(GroupChange::leave, now[joined]);
         for (const Joined& one : gone)
-            if (!set_membership(kJoin, one))
+            if (const int error = set_membership(GroupChange::join, one); error != 0)
                 log_error(LogType::recv, "{}: {} cannot be joined again: {}", options.where,
-                          to_string(Endpoint{place_.address, place_.port, one.source}), std::strerror(errno));
+                          to_string(Endpoint{place_.address, place_.port, one.source}), std::strerror(error));
         throw;
     }
     joined_ = std::move(now);
@@ -221,7 +203,7 @@ void KernelSocket::change(const std::vector<Endpoint>& endpoints, const Options&
 
 KernelSocket::~KernelSocket() {
     for (const Joined& one : joined_)
-        set_membership(kLeave, one);
+        set_membership(GroupChange::leave, one);
 }
 
 std::vector<Endpoint> KernelSocket::endpoints() const {
@@ -231,30 +213,15 @@ std::vector<Endpoint> KernelSocket::endpoints() const {
     return all;
 }
 
-/// Joins or leaves the group, of one source or of all. Sets errno.
-bool KernelSocket::set_membership(int option, const Joined& which) const noexcept {
-    const SocketAddress group = socket_address(place_.address, 0, which.index);
-    const int level = level_of(place_.address);
-    if (which.source == IpAddress{}) {
-        group_req request{};
-        request.gr_interface = which.index;
-        request.gr_group = group.storage;
-        return ::setsockopt(fd_.get(), level, option == kJoin ? MCAST_JOIN_GROUP : MCAST_LEAVE_GROUP,
-                            &request, sizeof request) == 0;
-    }
-    group_source_req request{};
-    request.gsr_interface = which.index;
-    request.gsr_group = group.storage;
-    request.gsr_source = socket_address(which.source, 0, which.index).storage;
-    return ::setsockopt(fd_.get(), level,
-                        option == kJoin ? MCAST_JOIN_SOURCE_GROUP : MCAST_LEAVE_SOURCE_GROUP, &request,
-                        sizeof request) == 0;
+/// Joins or leaves the group, of one source or of all. Returns 0, or errno.
+int KernelSocket::set_membership(GroupChange change, const Joined& which) const noexcept {
+    return change_group(fd_.get(), change, place_.address, which.source, which.index);
 }
 
 void KernelSocket::join(const Joined& which, const std::string& where) const {
-    if (set_membership(kJoin, which))
+    const int error = set_membership(GroupChange::join, which);
+    if (error == 0)
         return;
-    const int error = errno;
     throw_error(where, "cannot join {}: {}{}", to_string(Endpoint{place_.address, place_.port, which.source}),
                 std::strerror(error),
                 error == ENODEV    ? "; name the interface, as no route leads to the group"

@@ -9,6 +9,7 @@
 
 #include "base/endpoint.hpp"
 #include "base/file_descriptor.hpp"
+#include "base/group_membership.hpp"
 
 namespace spead::recv {
 
@@ -64,7 +65,7 @@ class KernelSocket {
         IpAddress source;  ///< 0.0.0.0: all
         unsigned index = 0;
     };
-    bool set_membership(int option, const Joined& which) const noexcept;
+    int set_membership(GroupChange change, const Joined& which) const noexcept;
     void join(const Joined& which, const std::string& where) const;
 
     Endpoint place_;

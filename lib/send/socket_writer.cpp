@@ -61,24 +61,13 @@ void wait_for_waker(int waker, std::chrono::nanoseconds patience) noexcept {
     ::ppoll(&p, 1, &time, nullptr);
 }
 
-SocketAddress socket_address(const Endpoint& endpoint) {
-    sockaddr_in its{};
-    its.sin_family = AF_INET;
-    its.sin_port = byte_swap(endpoint.port);
-    its.sin_addr.s_addr = byte_swap(endpoint.address.v4().value);
-    SocketAddress address;
-    std::memcpy(&address.address, &its, sizeof its);
-    address.length = sizeof its;
-    return address;
-}
-
 SocketWriter::SocketWriter(const std::vector<Endpoint>& endpoints, const Options& options)
     : where_(options.where), fd_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
     if (!fd_)
         throw_error(where_, "cannot make a socket: {}{}", std::strerror(errno),
                     errno == EMFILE || errno == ENFILE ? "; raise the limit of descriptors (ulimit -n)" : "");
     for (const Endpoint& endpoint : endpoints)
-        destinations_.push_back(socket_address(endpoint));
+        destinations_.push_back(socket_address(endpoint.address, endpoint.port));
     is_set(fd_.get(), SOL_SOCKET, SO_SNDBUF, kBuffer);
     if (const unsigned index = recv::interface_number(options.interface, where_); index != 0) {
         ip_mreqn group{};
@@ -103,9 +92,9 @@ SocketWriter::SocketWriter(FileDescriptor fd, std::vector<SocketAddress> destina
         throw_error(where_, "the socket is no datagram socket; make one of type SOCK_DGRAM");
     const int family = family_of(fd_.get());
     for (const SocketAddress& d : destinations_)
-        if (d.address.ss_family != family)
-            throw_error(where_, "a destination is of address family {}, and the socket of {}",
-                        d.address.ss_family, family);
+        if (d.family() != family)
+            throw_error(where_, "a destination is of address family {}, and the socket of {}", d.family(),
+                        family);
 }
 
 std::chrono::nanoseconds SocketWriter::patience() const noexcept {
@@ -150,7 +139,7 @@ std::size_t SocketWriter::prepare(std::span<const Datagram> burst) noexcept {
         SocketAddress& to = destinations_[first.substream];
         msghdr& m = messages_[n].msg_hdr;
         m = {};
-        m.msg_name = &to.address;
+        m.msg_name = &to.storage;
         m.msg_namelen = to.length;
         m.msg_iov = first.parts;
         for (const Datagram& d : burst.first(joined))

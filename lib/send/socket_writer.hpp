@@ -11,18 +11,10 @@
 
 #include "base/endpoint.hpp"
 #include "base/file_descriptor.hpp"
+#include "base/socket_address.hpp"
 #include "send/packet_writer.hpp"
 
 namespace spead::send {
-
-/// Holds the address of a substream: a sockaddr_in or sockaddr_in6.
-struct SocketAddress {
-    sockaddr_storage address{};
-    socklen_t length = 0;
-};
-
-/// Returns the address in the form of the kernel.
-SocketAddress socket_address(const Endpoint& endpoint);
 
 /// Writes datagrams to an ordinary UDP socket. Needs no privilege. Similar packets of one substream go to the
 /// kernel as one, which cuts it (UDP_SEGMENT, Linux 4.18), unless the way does not allow that.

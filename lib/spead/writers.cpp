@@ -117,14 +117,14 @@ class QueueWriter final : public send::PacketWriter {
     std::vector<std::uint8_t> bytes_;
 };
 
-std::vector<send::SocketAddress> addresses_of(const std::vector<std::vector<std::byte>>& destinations) {
-    std::vector<send::SocketAddress> all;
+std::vector<SocketAddress> addresses_of(const std::vector<std::vector<std::byte>>& destinations) {
+    std::vector<SocketAddress> all;
     for (const std::vector<std::byte>& d : destinations) {
         if (d.size() < sizeof(sockaddr_in) || d.size() > sizeof(sockaddr_storage))
             throw_usage("writer", "a destination has {} bytes; give a sockaddr_in or a sockaddr_in6",
                         d.size());
-        send::SocketAddress& address = all.emplace_back();
-        std::memcpy(&address.address, d.data(), d.size());
+        SocketAddress& address = all.emplace_back();
+        std::memcpy(&address.storage, d.data(), d.size());
         address.length = static_cast<socklen_t>(d.size());
     }
     if (all.empty())

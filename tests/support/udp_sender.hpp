@@ -55,7 +55,7 @@ class UdpSender {
   public:
     explicit UdpSender(const Endpoint& to) : UdpSender(to, loopback_like(to.address)) {}
     UdpSender(const Endpoint& to, const IpAddress& from)
-        : fd_(::socket(to.address.is_v4() ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0)),
+        : fd_(::socket(family_of(to.address), SOCK_DGRAM | SOCK_CLOEXEC, 0)),
           to_(socket_address(to.address, to.port, ::if_nametoindex("lo"))) {
         const SocketAddress address = socket_address(from, 0);
         EXPECT_EQ(::bind(fd_.get(), address.get(), address.length), 0);

@@ -108,7 +108,7 @@ TEST(SocketWriter, TellsThatThereIsNoRoom) {
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends.data()), 0);
     const FileDescriptor other(ends[1]);
     SocketAddress nowhere;
-    nowhere.address.ss_family = AF_UNIX;
+    nowhere.storage.ss_family = AF_UNIX;
     SocketWriter writer(FileDescriptor(ends[0]), {nowhere}, "x");
     writer.set_segmentation(false);
     std::size_t sent = 0;
@@ -129,12 +129,14 @@ TEST(SocketWriter, TellsThatThereIsNoRoom) {
 
 TEST(SocketWriter, RefusesWhatIsNoSocket) {
     const Place place;
-    EXPECT_THROW(SocketWriter(FileDescriptor(), {socket_address(place.endpoint)}, "x"), Error);
+    EXPECT_THROW(
+        SocketWriter(FileDescriptor(), {socket_address(place.endpoint.address, place.endpoint.port)}, "x"),
+        Error);
     EXPECT_THROW(SocketWriter(FileDescriptor(::socket(AF_INET, SOCK_STREAM, 0)),
-                              {socket_address(place.endpoint)}, "x"),
+                              {socket_address(place.endpoint.address, place.endpoint.port)}, "x"),
                  Error);
     EXPECT_THROW(SocketWriter(FileDescriptor(::socket(AF_INET6, SOCK_DGRAM, 0)),
-                              {socket_address(place.endpoint)}, "x"),
+                              {socket_address(place.endpoint.address, place.endpoint.port)}, "x"),
                  Error);
     EXPECT_THROW(SocketWriter({place.endpoint}, {"no-such-interface", 1, 0, "x"}), Error);
     SocketWriter writer({place.endpoint}, {"127.0.0.1", 1, 0, "x"});

@@ -31,8 +31,7 @@ constexpr std::string_view kShutdown = "/api/v1/shutdown";
 
 HttpAnswer json_answer(const Json& json) {
     return {.type = "application/json",
-            .body = std::make_shared<const std::string>(
-                json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"),
+            .body = std::make_shared<const std::string>(observe::text_of(json) + "\n"),
             .fields = {{"Cache-Control", "no-store"}}};
 }
 

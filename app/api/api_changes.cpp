@@ -33,8 +33,7 @@ class OtherVersion : public Error {
 HttpAnswer done(const std::string& text) {
     const Json json = {{"done", text}};
     return {.type = "application/json",
-            .body = std::make_shared<const std::string>(
-                json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n")};
+            .body = std::make_shared<const std::string>(observe::text_of(json) + "\n")};
 }
 
 /// Returns the command's words for the request's body. Throws BadBody, and UsageError.

@@ -69,7 +69,7 @@ void serve(Scraper& scraper, const ListenAddress& listen, double interval) {
         observe::Json json = fleet_json(before, now, entries, at);
         json["version"] = DPDK_SPEAD_VERSION;
         json["interval_s"] = interval;
-        page.publish(json.dump(-1, ' ', false, observe::Json::error_handler_t::replace) + "\n");
+        page.publish(observe::text_of(json) + "\n");
         next = std::max(next + step, HostStates::Clock::now());
     } while (!wait_for(signals, next));
 }

@@ -2,12 +2,12 @@
 #include "app/fleet/fleet_frame.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "app/fleet/fleet_plans.hpp"
+#include "app/fleet/fleet_sum.hpp"
 #include "app/fleet/host_state.hpp"
 #include "app/top/top_report.hpp"
 #include "app/top/top_table.hpp"
@@ -29,7 +29,7 @@ Row row_of(const HostLook& host, const HostLook* before) {
     row.name = host.target.address;
     const std::string shard = host.shard.empty() ? "?" : host.shard;
     if (!host.failure.empty()) {
-        row.cells = {shard, "no answer", "-", "-", "-", "-", host.failure};
+        row.cells = {shard, std::string(word_of(HostState::silent)), "-", "-", "-", "-", host.failure};
         return row;
     }
     const auto lost = lost_between(before, host);
@@ -66,14 +66,10 @@ void sort(std::vector<Row>& rows, const TopView& view) {
 }
 
 std::vector<std::string> summary(const std::vector<HostLook>& now, std::size_t columns) {
-    const auto up = std::ranges::count_if(now, [](const HostLook& h) { return h.failure.empty(); });
-    const auto total = [&](double HostLook::*part) {
-        return std::accumulate(now.begin(), now.end(), 0.0,
-                               [&](double sum, const HostLook& h) { return sum + h.*part; });
-    };
-    std::vector<std::string> lines{fmt::format("{} of {} processes answer; {}, {}", up, now.size(),
-                                               human_bit_rate(total(&HostLook::bytes_per_second)),
-                                               human_packet_rate(total(&HostLook::packets_per_second)))};
+    const FleetSum sum = sum_of(now);
+    std::vector<std::string> lines{fmt::format("{} of {} processes answer; {}, {}", sum.answer, now.size(),
+                                               human_bit_rate(sum.bytes_per_second),
+                                               human_packet_rate(sum.packets_per_second))};
     for (const auto& [name, plan] : plans_of(now))
         lines.push_back(fmt::format("plan {}: {} of {} endpoints are received", name, plan.endpoints(),
                                     plan.endpoints_all));
@@ -92,7 +88,7 @@ TopFrame fleet_frame(const std::vector<HostLook>& before, const std::vector<Host
         {{"SHARD"}, {"STATE", true}, {"PAYLOAD"}, {"PACKETS"}, {"ENDPOINTS"}, {"HEAPS LOST"}, {"WHY", true}},
         {}};
     for (std::size_t i = 0; i < now.size(); i++)
-        page.rows.push_back(row_of(now[i], i < before.size() ? &before[i] : nullptr));
+        page.rows.push_back(row_of(now[i], look_before(before, i)));
     sort(page.rows, view);
     const TopTable table = top_table(page, size.columns);
 

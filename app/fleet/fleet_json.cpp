@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/fleet/fleet_plans.hpp"
+#include "app/fleet/fleet_sum.hpp"
 
 namespace spead::app {
 
@@ -63,14 +64,11 @@ std::vector<std::size_t> worst_first(const std::vector<HostStates::Entry>& state
 
 Json fleet_json(const std::vector<HostLook>& before, const std::vector<HostLook>& now,
                 const std::vector<HostStates::Entry>& states, HostStates::Clock::time_point at) {
-    const auto total = [&](double HostLook::*part) {
-        return std::accumulate(now.begin(), now.end(), 0.0,
-                               [&](double sum, const HostLook& host) { return sum + host.*part; });
-    };
+    const FleetSum sum = sum_of(now);
     Json json = {{"processes", now.size()},
-                 {"answer", std::ranges::count_if(now, [](const HostLook& h) { return h.failure.empty(); })},
-                 {"bytes_per_second", total(&HostLook::bytes_per_second)},
-                 {"packets_per_second", total(&HostLook::packets_per_second)},
+                 {"answer", sum.answer},
+                 {"bytes_per_second", sum.bytes_per_second},
+                 {"packets_per_second", sum.packets_per_second},
                  {"faults", plan_faults(now)},
                  {"plans", Json::array()},
                  {"hosts", Json::array()}};
@@ -80,7 +78,7 @@ Json fleet_json(const std::vector<HostLook>& before, const std::vector<HostLook>
     for (const std::size_t i : worst_first(states, now)) {
         if (json["hosts"].size() == kMostListedHosts)
             break;
-        json["hosts"].push_back(host_json(now[i], i < before.size() ? &before[i] : nullptr, states[i], at));
+        json["hosts"].push_back(host_json(now[i], look_before(before, i), states[i], at));
     }
     return json;
 }

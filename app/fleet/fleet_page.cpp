@@ -8,7 +8,6 @@
 
 #include <fmt/core.h>
 
-#include "base/log.hpp"
 #include "observe/api_access.hpp"
 #include "observe/page.hpp"
 #include "observe/web_server.hpp"

@@ -8,6 +8,7 @@
 
 #include "base/printable.hpp"
 #include "observe/json.hpp"
+#include "stats/finding.hpp"
 
 namespace spead::app {
 
@@ -15,10 +16,8 @@ namespace {
 
 using observe::Json;
 
-/// Holds the seconds after which a finding that no longer grows is over, as on the page of a process.
-constexpr double kLately = 5;
 /// Lists the causes that are on purpose, or normal at the start.
-constexpr std::array<std::string_view, 2> kNoLoss{"impaired", "cut_by_join"};
+constexpr std::array kNoLoss{stats::Cause::impaired, stats::Cause::cut_by_join};
 
 std::string text_of(const Json& entry, const char* key) {
     const auto found = entry.find(key);
@@ -39,7 +38,7 @@ bool is_now(const Json& entry, double run_seconds) {
     if (until != entry.end() && !until->is_null())
         return false;
     const double last = number_of(entry, "last_s");
-    return last <= 0 || run_seconds - last <= kLately;
+    return last <= 0 || run_seconds - last <= stats::kLately;
 }
 
 }  // namespace
@@ -60,7 +59,8 @@ std::vector<HostFinding> findings_now(std::string_view json, double run_seconds)
                             .what = text_of(entry, "what"),
                             .fix = text_of(entry, "fix"),
                             .first_s = number_of(entry, "first_s")};
-        if (finding.cause.empty() || std::ranges::find(kNoLoss, finding.cause) != kNoLoss.end())
+        if (finding.cause.empty() ||
+            std::ranges::any_of(kNoLoss, [&](stats::Cause c) { return finding.cause == name_of(c); }))
             continue;
         if (const double count = number_of(entry, "count"); count > 0)
             finding.what = fmt::format("{:.0f} {} {}", count, text_of(entry, "unit"), finding.what);

@@ -67,4 +67,9 @@ HostLook no_look_at(const FleetTarget& target, std::string failure);
 /// there was no look `before` (null).
 std::optional<std::uint64_t> lost_between(const HostLook* before, const HostLook& now);
 
+/// Returns the look before at process `i`; null if there was none.
+inline const HostLook* look_before(const std::vector<HostLook>& before, std::size_t i) {
+    return i < before.size() ? &before[i] : nullptr;
+}
+
 }  // namespace spead::app

@@ -45,7 +45,7 @@ std::vector<HostStates::Entry> HostStates::take(const std::vector<HostLook>& bef
                                                 const std::vector<HostLook>& now, Clock::time_point at) {
     std::vector<Entry> entries;
     for (std::size_t i = 0; i < now.size(); i++) {
-        const HostState state = state_of(now[i], i < before.size() ? &before[i] : nullptr);
+        const HostState state = state_of(now[i], look_before(before, i));
         const auto [found, is_new] = kept_.try_emplace(now[i].target.address, Kept{{state, at}, at});
         Kept& kept = found->second;
         const bool recovers = kept.entry.state < state && at - kept.worse_at < kShortest;

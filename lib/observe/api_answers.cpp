@@ -21,10 +21,6 @@ constexpr std::string_view kRoot = "/api/v1";
 constexpr double kShortestInterval = 0.2;
 constexpr double kLongestInterval = 60;
 
-std::string text_of(const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 HttpAnswer json_answer(std::shared_ptr<const std::string> text, std::uint64_t sequence) {
     return {.type = "application/json",
             .body = std::move(text),

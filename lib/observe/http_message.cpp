@@ -52,8 +52,7 @@ HttpAnswer error_answer(int status, std::string_view words) {
     const Json json = {{"error", std::string(words)}};
     return {.status = status,
             .type = "application/json",
-            .body = std::make_shared<const std::string>(
-                json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n")};
+            .body = std::make_shared<const std::string>(text_of(json) + "\n")};
 }
 
 void take_request_line(HttpRequest& request, std::string_view head) {

@@ -175,9 +175,8 @@ void Findings::ghosts(const StreamSnapshot& s) {
     const bool one_source = s.ghosts_source != 0 && s.ghosts_of_source > s.heaps_ghosts / 2;
     add(Cause::ghosts, Stage::window, s.name, s.heaps_ghosts, "heaps",
         fmt::format(
-            "were ghosts: a packet or two came with their heap counts, and nothing more{}{}; others "
-            "went before "
-            "them",
+            "were ghosts: a packet or two came with their heap counts, and nothing more{}{}; others went "
+            "before them",
             one_source ? fmt::format(", most of them from {}", sender_text(s.ghosts_source)) : std::string(),
             s.heaps_dropped_ghosts == 0
                 ? std::string()

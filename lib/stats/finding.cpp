@@ -10,7 +10,6 @@ namespace spead::stats {
 namespace {
 
 /// Holds the seconds without growth after which a finding says when it grew last.
-constexpr double kLately = 5;
 
 }  // namespace
 

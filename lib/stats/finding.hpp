@@ -67,6 +67,9 @@ enum class Cause : std::uint8_t {
 };
 std::string_view name_of(Cause cause);
 
+/// Holds the seconds after which a loss that no longer grows is over.
+inline constexpr double kLately = 5;
+
 struct Finding {
     Cause cause{};
     Stage stage{};

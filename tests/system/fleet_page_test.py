@@ -42,10 +42,6 @@ WHERE = re.compile(r"metrics are at http://(127\.0\.0\.1:\d+)/metrics")
 class FleetPage(page_test.Page):
     server = fleet_test.Fleet.server
 
-    def setUp(self):
-        page_test.Page.setUp(self)
-        self.window = page_test.WINDOW
-
     def begin(self, name, text, *words, port=0):
         """(running, address of its metrics)"""
         path = self.directory / f"{name}.toml"

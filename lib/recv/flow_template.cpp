@@ -85,9 +85,11 @@ BasicFlowCache<Ip>::BasicFlowCache(std::size_t endpoints)
 
 template <class Ip>
 void BasicFlowCache<Ip>::forget() noexcept {
-    for (Pair& pair : pairs_)
+    for (Pair& pair : pairs_) {
         for (Template& t : pair.templates)
             t.forget();
+        pair.of_format.forget();
+    }
 }
 
 template class BasicFlowTemplate<Ipv4Frame>;

@@ -11,6 +11,7 @@
 #include "base/byte_order.hpp"
 #include "heap/packet_view.hpp"
 #include "recv/frame_layout.hpp"
+#include "recv/net_template.hpp"
 #include "wire/flavour.hpp"
 #include "wire/net.hpp"
 #include "wire/spead.hpp"
@@ -166,6 +167,18 @@ class BasicFlowCache {
         last_ = &pair.templates[pair.recent];
         return *last_;
     }
+    /// Returns the template of the place for datagrams of formats.
+    BasicNetTemplate<Ip>& of_format(const std::uint8_t* frame) noexcept {
+        return pair_of(Ip::destination_of(frame)).of_format;
+    }
+    /// Returns whether any of those has ever learnt.
+    bool knows_formats() const noexcept { return knows_formats_; }
+    /// Lets the template of the place for formats learn.
+    void learn_format(const std::uint8_t* frame, const wire::UdpView& udp, const Target& target,
+                      std::uint32_t max_packet_size) noexcept {
+        of_format(frame).learn(frame, udp, target, max_packet_size);
+        knows_formats_ = true;
+    }
     void forget() noexcept;
 
   private:
@@ -173,6 +186,7 @@ class BasicFlowCache {
     struct Pair {
         std::array<Template, 2> templates;
         unsigned recent = 0;
+        BasicNetTemplate<Ip> of_format;
     };
 
     Pair& pair_of(const Destination& destination) noexcept {
@@ -183,6 +197,7 @@ class BasicFlowCache {
     unsigned shift_;
     Destination last_destination_{};
     Template* last_;
+    bool knows_formats_ = false;
 };
 
 using FlowTemplate = BasicFlowTemplate<Ipv4Frame>;

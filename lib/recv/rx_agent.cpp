@@ -11,6 +11,7 @@
 
 #include "base/tick_rate.hpp"
 #include "recv/mbufs.hpp"
+#include "recv/rx_take.hpp"
 #include "recv/udp_checksum.hpp"
 #include "wire/net.hpp"
 
@@ -26,8 +27,6 @@ constexpr std::uint64_t kLeastBatch = 6;
 constexpr std::uint16_t kHeaderAhead = 5;
 
 constexpr std::uint64_t kIpChecksumGood = RTE_MBUF_F_RX_IP_CKSUM_GOOD;
-/// Holds the bits of "bad". "none" (bad and good) has them too, so those packets take the slow path.
-constexpr std::uint64_t kChecksumBad = RTE_MBUF_F_RX_IP_CKSUM_BAD | RTE_MBUF_F_RX_L4_CKSUM_BAD;
 
 /// Holds the number of packets between two samples of senders while bursts are full.
 constexpr std::uint64_t kLookEvery = 256;
@@ -48,13 +47,6 @@ std::uint16_t some(std::uint64_t turn, std::uint16_t count) {
     }
     const Target* const target = source.classifier.find(udp);
     source.talkers.add(udp.src_ip, target == nullptr ? stats::Talkers::kNoLane : target->lane, packets);
-}
-
-/// Returns the addresses of a frame without tag and options.
-template <class Ip>
-PacketWay way_of(const std::uint8_t* frame) {
-    return {Ip::source_of(frame), Ip::target_of(frame), load_be16(frame + Ip::kUdp),
-            load_be16(frame + Ip::kUdp + 2)};
 }
 
 }  // namespace
@@ -167,69 +159,8 @@ bool BasicRxAgent<Decoder>::fast_path(Source& source, BasicFlowCache<Ip>& flows,
             return false;
         flows.turn(frame);
     }
-    Lane<Decoder>& lane = *lanes_[flow->lane()];
-    stats::EndpointCounters& endpoint = lane.endpoints[flow->endpoint()];
-    endpoint.packets++;
-    if (lane.tap != nullptr && tapped(lane, mbuf, now)) [[unlikely]]
-        return true;
-    view.arrival = now;
-    touch(lane);
-    if (lane.filter) [[unlikely]]
-        if (const heap::PacketView seen = view;
-            !filter(lane, seen, way_of<Ip>(frame), mbuf, flow->payload_at(), now))
-            return true;
-    if (lane.chunks) {
-        std::uint64_t offset = 0;
-        std::byte* const* const base =
-            lane.chunks->notes_sources() ? nullptr : lane.chunks->accept_next(view, offset);
-        if (base != nullptr) [[likely]] {
-            endpoint.bytes += view.payload_length;
-            copies_[copy_count_++] = {base, frame + flow->payload_at(), offset, view.payload_length,
-                                      lane.stores};
-            return true;
-        }
-        heap::PacketView other = view;
-        other.source = Ip::sender_of(frame);
-        const Accepted a = into_chunks(lane, flow->endpoint(), other, mbuf, flow->payload_at(), Into::first);
-        if (a == Accepted::waits) [[unlikely]]
-            make_wait(source, lane, flow->endpoint(), other, flow->payload_at(), {});
-        return a != Accepted::waits;
-    }
-    const bool whole = heap::Window::is_whole(view);
-    heap::Record* record = whole ? nullptr : lane.window.accept_next(view);
-    if (record == nullptr) {
-        heap::PacketView other = view;
-        other.item_extent = flow->item_extent(frame);
-        other.source = Ip::sender_of(frame);
-        if (whole)
-            record = lane.window.accept_whole(other);
-        if (record == nullptr) {
-            const Accepted a = accept(lane, flow->endpoint(), other, other.source, now, record);
-            if (a != Accepted::copy) [[unlikely]] {
-                if (a == Accepted::waits)
-                    make_wait(source, lane, flow->endpoint(), other, flow->payload_at(), {});
-                return a == Accepted::counted;
-            }
-        } else {
-            endpoint.bytes += view.payload_length;
-        }
-    } else {
-        endpoint.bytes += view.payload_length;
-    }
-    if (source.arrivals != nullptr) [[unlikely]]
-        note_arrival(*record, *mbuf, *source.arrivals);
-    // In its place, member by member: the copy of a local would wait for the stores of its members (1.5 of
-    // 30 ns at 64 bytes in heaps of 64 KiB).
-    Copy& copy = copies_[copy_count_];
-    copy.base = &record->base;
-    copy.from = frame + flow->payload_at();
-    copy.offset = view.offset;
-    copy.length = view.payload_length;
-    copy.stores = lane.stores;
-    if (lane.diverts && divert(lane, source, *record, mbuf, copy)) [[unlikely]]
-        return true;
-    copy_count_++;
-    return true;
+    return take<Ip>(source, flow->lane(), flow->endpoint(), view, mbuf, flow->payload_at(), now, {},
+                    [&] { return flow->item_extent(frame); });
 }
 
 /// Does the same for IPv6, out of the way of IPv4: slow_path() begins with it.

@@ -45,6 +45,12 @@ class SpeadDecoder {
                decode_other(head, head_length, datagram_length, view, payload_offset);
     }
 
+    /// Decodes a datagram of the format, all of which is at `head`; as decode() for such a stream.
+    bool decode_format(const std::uint8_t* head, std::size_t length, heap::PacketView& view,
+                       std::uint32_t& payload_offset) noexcept {
+        return format_->decode(head, length, view, payload_offset) == PacketOutcome::placed;
+    }
+
     /// Decodes a packet of the same shape as the one before; false says nothing about others.
     [[gnu::always_inline]] bool decode_fast_path(const std::uint8_t* head, std::size_t head_length,
                                                  std::size_t datagram_length, heap::PacketView& view,
@@ -117,6 +123,18 @@ void learn_usual(FlowCache& flows, FlowCache6& flows6, const std::uint8_t* frame
             Decoder::learn(flows6.turn(frame), frame, udp, target, max_packet_size(wire::kNetHeader6));
     } else if (udp.payload_offset == wire::kNetHeader) {
         Decoder::learn(flows.turn(frame), frame, udp, target, max_packet_size(wire::kNetHeader));
+    }
+}
+
+/// Does so for a packet of a format, whose templates know the network headers alone.
+template <class Limit>
+void learn_usual_format(FlowCache& flows, FlowCache6& flows6, const std::uint8_t* frame,
+                        const wire::UdpView& udp, const Target& target, Limit max_packet_size) noexcept {
+    if (udp.ipv6) {
+        if (udp.payload_offset == wire::kNetHeader6)
+            flows6.learn_format(frame, udp, target, max_packet_size(wire::kNetHeader6));
+    } else if (udp.payload_offset == wire::kNetHeader) {
+        flows.learn_format(frame, udp, target, max_packet_size(wire::kNetHeader));
     }
 }
 

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Handles the usual packets of declared formats, which no template of SPEAD matches.
+#include <rte_mbuf.h>
+
+#include "recv/rx_agent.hpp"
+#include "recv/rx_take.hpp"
+
+namespace spead::recv {
+
+/// Handles a packet in one segment that has the network headers of the last ones to its endpoint, and whose
+/// format accepts it. Returns false when nothing was done and the parsers decide, or when the packet has to
+/// wait (stopped_short_).
+template <class Decoder>
+template <class Ip>
+bool BasicRxAgent<Decoder>::format_path(Source& source, BasicFlowCache<Ip>& flows, rte_mbuf* mbuf,
+                                        std::uint64_t now) noexcept {
+    if ((mbuf->ol_flags & kChecksumBad) != 0 || mbuf->nb_segs != 1 || mbuf->data_len < Ip::kHeader)
+        [[unlikely]]
+        return false;
+    const std::uint8_t* const frame = frame_of(mbuf);
+    const BasicNetTemplate<Ip>& net = flows.of_format(frame);
+    std::size_t datagram = 0;
+    if (!net.match(frame, mbuf->data_len, (mbuf->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_GOOD) == 0, datagram))
+        return false;
+    heap::PacketView view;
+    std::uint32_t payload_at = 0;
+    if (!lanes_[net.lane()]->decoder.decode_format(frame + Ip::kHeader, datagram, view, payload_at) ||
+        view.payload_length == 0) [[unlikely]]
+        return false;
+    const auto length = static_cast<std::uint32_t>(datagram);
+    return take<Ip>(source, net.lane(), net.endpoint(), view, mbuf, Ip::kHeader + payload_at, now,
+                    {.at = Ip::kHeader, .have = length, .length = length, .gathered = 0}, [] { return 0U; });
+}
+
+template <class Decoder>
+[[gnu::noinline]] bool BasicRxAgent<Decoder>::format_path(Source& source, rte_mbuf* mbuf,
+                                                          std::uint64_t now) noexcept {
+    if (source.flows.knows_formats() && format_path(source, source.flows, mbuf, now))
+        return true;
+    return !stopped_short_ && source.flows6.knows_formats() &&
+           Ipv6Frame::is(frame_of(mbuf), mbuf->data_len) && format_path(source, source.flows6, mbuf, now);
+}
+
+template bool BasicRxAgent<SpeadDecoder>::format_path(Source&, rte_mbuf*, std::uint64_t) noexcept;
+
+}  // namespace spead::recv

@@ -27,6 +27,8 @@ constexpr std::uint64_t kLeastBatch = 6;
 constexpr std::uint16_t kHeaderAhead = 5;
 
 constexpr std::uint64_t kIpChecksumGood = RTE_MBUF_F_RX_IP_CKSUM_GOOD;
+/// Holds the bits of "bad". "none" (bad and good) has them too, so those packets take the slow path.
+constexpr std::uint64_t kChecksumBad = RTE_MBUF_F_RX_IP_CKSUM_BAD | RTE_MBUF_F_RX_L4_CKSUM_BAD;
 
 /// Holds the number of packets between two samples of senders while bursts are full.
 constexpr std::uint64_t kLookEvery = 256;
@@ -154,6 +156,8 @@ bool BasicRxAgent<Decoder>::fast_path(Source& source, BasicFlowCache<Ip>& flows,
     const BasicFlowTemplate<Ip>* flow = &flows.usual(frame);
     heap::PacketView view;
     if (!flow->match(frame, mbuf->data_len, verify, view)) [[unlikely]] {
+        if (flows.knows_formats() && (format_path(source, flows, mbuf, now) || stopped_short_))
+            return !stopped_short_;
         flow = &flows.other(frame);
         if (!flow->match(frame, mbuf->data_len, verify, view))
             return false;

@@ -8,15 +8,12 @@
 namespace spead::recv {
 
 /// Handles a packet in one segment that has the network headers of the last ones to its endpoint, and whose
-/// format accepts it. Returns false when nothing was done and the parsers decide, or when the packet has to
-/// wait (stopped_short_).
+/// format accepts it. fast_path() has looked at its mbuf and its length. Returns false when nothing was done,
+/// or when the packet has to wait (stopped_short_).
 template <class Decoder>
 template <class Ip>
-bool BasicRxAgent<Decoder>::format_path(Source& source, BasicFlowCache<Ip>& flows, rte_mbuf* mbuf,
-                                        std::uint64_t now) noexcept {
-    if ((mbuf->ol_flags & kChecksumBad) != 0 || mbuf->nb_segs != 1 || mbuf->data_len < Ip::kHeader)
-        [[unlikely]]
-        return false;
+[[gnu::noinline]] bool BasicRxAgent<Decoder>::format_path(Source& source, BasicFlowCache<Ip>& flows,
+                                                          rte_mbuf* mbuf, std::uint64_t now) noexcept {
     const std::uint8_t* const frame = frame_of(mbuf);
     const BasicNetTemplate<Ip>& net = flows.of_format(frame);
     std::size_t datagram = 0;
@@ -32,15 +29,8 @@ bool BasicRxAgent<Decoder>::format_path(Source& source, BasicFlowCache<Ip>& flow
                     {.at = Ip::kHeader, .have = length, .length = length, .gathered = 0}, [] { return 0U; });
 }
 
-template <class Decoder>
-[[gnu::noinline]] bool BasicRxAgent<Decoder>::format_path(Source& source, rte_mbuf* mbuf,
-                                                          std::uint64_t now) noexcept {
-    if (source.flows.knows_formats() && format_path(source, source.flows, mbuf, now))
-        return true;
-    return !stopped_short_ && source.flows6.knows_formats() &&
-           Ipv6Frame::is(frame_of(mbuf), mbuf->data_len) && format_path(source, source.flows6, mbuf, now);
-}
-
-template bool BasicRxAgent<SpeadDecoder>::format_path(Source&, rte_mbuf*, std::uint64_t) noexcept;
+template bool BasicRxAgent<SpeadDecoder>::format_path(Source&, FlowCache&, rte_mbuf*, std::uint64_t) noexcept;
+template bool BasicRxAgent<SpeadDecoder>::format_path(Source&, FlowCache6&, rte_mbuf*,
+                                                      std::uint64_t) noexcept;
 
 }  // namespace spead::recv

@@ -44,19 +44,13 @@ std::size_t fetch_datagram_header(const Decoder& decoder, HeaderCursor& head, co
 
 }  // namespace
 
-/// Decides every packet that fast_path() leaves.
+/// Decides every packet that fast_path() leaves: parsed step by step, in one segment or split anywhere.
+/// Templates learn from it.
 template <class Decoder>
 [[gnu::noinline]] PortOutcome BasicRxAgent<Decoder>::slow_path(Source& source, rte_mbuf* mbuf,
                                                                std::uint64_t now) noexcept {
-    if (fast_path6(source, mbuf, now) || format_path(source, mbuf, now) || stopped_short_)
+    if (fast_path6(source, mbuf, now) || stopped_short_)
         return PortOutcome::stream;
-    return parsed(source, mbuf, now);
-}
-
-/// Parses a packet step by step, in one segment or split anywhere. Templates learn from it.
-template <class Decoder>
-[[gnu::noinline]] PortOutcome BasicRxAgent<Decoder>::parsed(Source& source, rte_mbuf* mbuf,
-                                                            std::uint64_t now) noexcept {
     const std::size_t length = mbuf->pkt_len;
     // Only a broken driver says so. There is no segment to gather the rest from.
     if (mbuf->nb_segs == 1 && length > mbuf->data_len) [[unlikely]]
@@ -224,7 +218,6 @@ void BasicRxAgent<Decoder>::choose_stores() noexcept {
 }
 
 template PortOutcome BasicRxAgent<SpeadDecoder>::slow_path(Source&, rte_mbuf*, std::uint64_t) noexcept;
-template PortOutcome BasicRxAgent<SpeadDecoder>::parsed(Source&, rte_mbuf*, std::uint64_t) noexcept;
 template void BasicRxAgent<SpeadDecoder>::pass_on(Source&, const rte_mbuf*) noexcept;
 template void BasicRxAgent<SpeadDecoder>::copy_chain(const ChainCopy&, const void*) noexcept;
 template const void* BasicRxAgent<SpeadDecoder>::start_of(const ChainCopy&) noexcept;

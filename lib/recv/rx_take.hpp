@@ -9,9 +9,6 @@
 /// Defines the rest of the fast paths, which is inline in each. Internal to lib/recv.
 namespace spead::recv {
 
-/// Holds the bits of "bad". "none" (bad and good) has them too, so those packets go to the parsers.
-inline constexpr std::uint64_t kChecksumBad = RTE_MBUF_F_RX_IP_CKSUM_BAD | RTE_MBUF_F_RX_L4_CKSUM_BAD;
-
 /// Returns the addresses of a frame without tag and options.
 template <class Ip>
 PacketWay way_of(const std::uint8_t* frame) {

@@ -19,6 +19,9 @@
 #ifndef IP_UNICAST_IF
 #define IP_UNICAST_IF 50
 #endif
+#ifndef IPV6_UNICAST_IF
+#define IPV6_UNICAST_IF 76
+#endif
 
 namespace spead::send {
 
@@ -52,6 +55,19 @@ int family_of(int fd) {
     return ::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &length) == 0 ? family : -1;
 }
 
+/// Makes the socket send through the interface. Sets errno.
+bool goes_through(int fd, int family, unsigned index) {
+    const auto number = static_cast<int>(index);
+    const auto swapped = static_cast<int>(byte_swap(index));
+    if (family == AF_INET6)
+        return is_set(fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, number) &&
+               is_set(fd, IPPROTO_IPV6, IPV6_UNICAST_IF, swapped);
+    ip_mreqn group{};
+    group.imr_ifindex = number;
+    return ::setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &group, sizeof group) == 0 &&
+           is_set(fd, IPPROTO_IP, IP_UNICAST_IF, swapped);
+}
+
 }  // namespace
 
 void wait_for_waker(int waker, std::chrono::nanoseconds patience) noexcept {
@@ -62,23 +78,30 @@ void wait_for_waker(int waker, std::chrono::nanoseconds patience) noexcept {
 }
 
 SocketWriter::SocketWriter(const std::vector<Endpoint>& endpoints, const Options& options)
-    : where_(options.where), fd_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+    : where_(options.where),
+      fd_(::socket(family_of(endpoints.front().address), SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
     if (!fd_)
         throw_error(where_, "cannot make a socket: {}{}", std::strerror(errno),
                     errno == EMFILE || errno == ENFILE ? "; raise the limit of descriptors (ulimit -n)" : "");
-    for (const Endpoint& endpoint : endpoints)
-        destinations_.push_back(socket_address(endpoint.address, endpoint.port));
-    is_set(fd_.get(), SOL_SOCKET, SO_SNDBUF, kBuffer);
-    if (const unsigned index = recv::interface_number(options.interface, where_); index != 0) {
-        ip_mreqn group{};
-        group.imr_ifindex = static_cast<int>(index);
-        if (::setsockopt(fd_.get(), IPPROTO_IP, IP_MULTICAST_IF, &group, sizeof group) != 0 ||
-            !is_set(fd_.get(), IPPROTO_IP, IP_UNICAST_IF, static_cast<int>(byte_swap(index))))
-            throw_error(where_, "cannot send through the interface `{}`: {}", options.interface,
-                        std::strerror(errno));
+    const int family = family_of(endpoints.front().address);
+    const unsigned index = recv::interface_number(options.interface, where_);
+    for (const Endpoint& endpoint : endpoints) {
+        if (family_of(endpoint.address) != family)
+            throw_usage(where_, "{} is of another IP version than {}; give each version a stream of its own",
+                        to_string(endpoint), to_string(endpoints.front()));
+        if (endpoint.address.is_link_local() && index == 0)
+            throw_usage(where_,
+                        "{} is link-local, and means nothing without an interface; name the interface",
+                        to_string(endpoint));
+        destinations_.push_back(socket_address(endpoint.address, endpoint.port, index));
     }
+    is_set(fd_.get(), SOL_SOCKET, SO_SNDBUF, kBuffer);
+    if (index != 0 && !goes_through(fd_.get(), family, index))
+        throw_error(where_, "cannot send through the interface `{}`: {}", options.interface,
+                    std::strerror(errno));
     set_ttl(options.ttl);
-    if (!is_set(fd_.get(), IPPROTO_IP, IP_TOS, options.dscp << 2))
+    if (!(family == AF_INET6 ? is_set(fd_.get(), IPPROTO_IPV6, IPV6_TCLASS, options.dscp << 2)
+                             : is_set(fd_.get(), IPPROTO_IP, IP_TOS, options.dscp << 2)))
         throw_error(where_, "cannot set dscp {}: {}", options.dscp, std::strerror(errno));
 }
 

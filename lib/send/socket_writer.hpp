@@ -21,13 +21,13 @@ namespace spead::send {
 class SocketWriter final : public PacketWriter {
   public:
     struct Options {
-        std::string interface {};  ///< a network interface or its IPv4 address; empty: the kernel's choice
+        std::string interface {};  ///< a network interface or its address; empty: the kernel's choice
         std::uint8_t ttl = 1;
         std::uint8_t dscp = 0;
         std::string where{};  ///< of errors
     };
 
-    /// Makes an IPv4 socket for these endpoints. Throws Error.
+    /// Makes a socket for these endpoints, which are of one IP version, at least one. Throws UsageError, Error.
     SocketWriter(const std::vector<Endpoint>& endpoints, const Options& options);
     /// Uses a socket that is there, and closes it. Throws Error when it is no datagram socket.
     SocketWriter(FileDescriptor fd, std::vector<SocketAddress> destinations, std::string where);

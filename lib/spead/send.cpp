@@ -58,7 +58,6 @@ runtime::SendPlan plan_of(const SendConfig& given, bool no_endpoints = false) {
     for (const std::string& text : config.endpoints)
         for (const Endpoint& endpoint : door::about(where, [&text] { return parse_endpoints(text); }))
             plan.endpoints.push_back(endpoint);
-    need_ipv4(plan.endpoints, where, "sending");
     plan.endpoint_texts = config.endpoints;
     plan.lcore = config.lcore;
     if (!config.dst_mac.empty())
@@ -126,6 +125,7 @@ struct SendStream::State {
 SendStream::State::State(std::shared_ptr<door::Session> of, const SendConfig& config)
     : session(std::move(of)), where(door::where_of("send", config.name)) {
     runtime::SendPlan plan = plan_of(config);
+    need_ipv4(plan.endpoints, where, "sending by a port");
     substreams = plan.endpoints.size();
     heap_source = std::make_shared<door::UserHeapSource>(where, std::clamp(config.max_heaps, 1U, 1U << 20));
     door::StreamHooks hooks;

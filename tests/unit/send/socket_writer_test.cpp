@@ -3,7 +3,11 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <deque>
+#include <fstream>
+#include <map>
+#include <netinet/in.h>
 #include <poll.h>
 #include <string>
 #include <vector>
@@ -11,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/udp_sender.hpp"
 
 namespace spead::send {
@@ -20,12 +25,16 @@ using namespace std::chrono_literals;
 
 /// Holds a socket of loopback with room for all that a test sends.
 struct Place {
-    Place() : fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
-        sockaddr_in address = recv::test::to_sockaddr({{recv::test::kLoopback}, 0, {}});
-        socklen_t length = sizeof address;
-        EXPECT_EQ(::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), length), 0);
-        EXPECT_EQ(::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &length), 0);
-        endpoint = {{recv::test::kLoopback}, ntohs(address.sin_port), {}};
+    explicit Place(const char* own = "127.0.0.1")
+        : endpoint{parse_ip(own), 0, {}},
+          fd(::socket(family_of(endpoint.address), SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+        SocketAddress address = socket_address(endpoint.address, 0);
+        EXPECT_EQ(::bind(fd.get(), address.get(), address.length), 0);
+        EXPECT_EQ(::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address.storage), &address.length), 0);
+        // At the same place for both families.
+        std::uint16_t port = 0;
+        std::memcpy(&port, &reinterpret_cast<const sockaddr_in*>(&address.storage)->sin_port, sizeof port);
+        endpoint.port = ntohs(port);
     }
     std::vector<std::string> take(std::size_t n) const {
         std::vector<std::string> all;
@@ -38,8 +47,33 @@ struct Place {
         return all;
     }
 
-    FileDescriptor fd;
+    /// Makes the kernel say how a packet came (IP_RECVTTL and the like).
+    void ask(int level, int option) const {
+        const int on = 1;
+        EXPECT_EQ(::setsockopt(fd.get(), level, option, &on, sizeof on), 0);
+    }
+    /// Takes a packet. Returns what the kernel says of it, by type.
+    std::map<int, int> take_facts() const {
+        std::array<char, 64> bytes{};
+        alignas(cmsghdr) std::array<char, 256> control{};
+        iovec part{bytes.data(), bytes.size()};
+        msghdr message{};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        message.msg_control = control.data();
+        message.msg_controllen = control.size();
+        EXPECT_GT(::recvmsg(fd.get(), &message, 0), 0);
+        std::map<int, int> facts;
+        for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
+            int value = 0;
+            std::memcpy(&value, CMSG_DATA(c), std::min(sizeof value, c->cmsg_len - CMSG_LEN(0)));
+            facts[c->cmsg_type] = value;
+        }
+        return facts;
+    }
+
     Endpoint endpoint;
+    FileDescriptor fd;
 };
 
 /// Makes bursts of packets in two parts.
@@ -71,9 +105,19 @@ struct Burst {
     std::vector<Datagram> all;
 };
 
-TEST(SocketWriter, KeepsPacketsApartJoinedOrNot) {
+/// Sends to loopback's address of one IP version.
+class SocketWriterTo : public testing::TestWithParam<const char*> {
+  protected:
+    void SetUp() override {
+        if (parse_ip(GetParam()).is_v6() && !std::ifstream("/proc/net/if_inet6"))
+            GTEST_SKIP() << "the kernel has no IPv6";
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Loopback, SocketWriterTo, testing::Values("127.0.0.1", "::1"));
+
+TEST_P(SocketWriterTo, KeepsPacketsApartJoinedOrNot) {
     for (const bool segmentation : {true, false}) {
-        const Place zero, one;
+        const Place zero(GetParam()), one(GetParam());
         SocketWriter writer({zero.endpoint, one.endpoint}, {"lo", 1, 0, "x"});
         writer.set_segmentation(segmentation);
         Burst burst;
@@ -90,15 +134,49 @@ TEST(SocketWriter, KeepsPacketsApartJoinedOrNot) {
     }
 }
 
-TEST(SocketWriter, SendsPacketsThatTheKernelCannotCut) {
+TEST_P(SocketWriterTo, SendsPacketsThatTheKernelCannotCut) {
     // Above the MTU of loopback's segments: each packet is fragmented by itself.
-    const Place place;
+    const Place place(GetParam());
     SocketWriter writer({place.endpoint}, {"", 1, 0, "x"});
     Burst burst;
     burst.add(32'000);
     burst.add(32'000);
     EXPECT_EQ(writer.write(burst.datagrams()).packets, 2U);
     EXPECT_EQ(place.take(2), burst.of(0));
+}
+
+TEST_P(SocketWriterTo, GivesPacketsTheirTtlAndDscp) {
+    const Place place(GetParam());
+    const bool six = place.endpoint.address.is_v6();
+    place.ask(six ? IPPROTO_IPV6 : IPPROTO_IP, six ? IPV6_RECVHOPLIMIT : IP_RECVTTL);
+    place.ask(six ? IPPROTO_IPV6 : IPPROTO_IP, six ? IPV6_RECVTCLASS : IP_RECVTOS);
+    SocketWriter writer({place.endpoint}, {"lo", 7, 46, "x"});
+    for (const std::uint8_t ttl : {std::uint8_t{7}, std::uint8_t{9}}) {
+        writer.set_ttl(ttl);
+        Burst burst;
+        burst.add(20);
+        EXPECT_EQ(writer.write(burst.datagrams()).packets, 1U);
+        const std::map<int, int> facts = place.take_facts();
+        EXPECT_EQ(facts.at(six ? IPV6_HOPLIMIT : IP_TTL), ttl);
+        EXPECT_EQ(facts.at(six ? IPV6_TCLASS : IP_TOS), 46 << 2);
+    }
+}
+
+TEST(SocketWriter, WantsOneIpVersionAndTheInterfaceOfALinkLocalAddress) {
+    const auto make = [](const char* endpoints, const char* interface) {
+        const SocketWriter writer(parse_endpoints(endpoints), {interface, 1, 0, "send s"});
+    };
+    spead::test::expect_usage_error(
+        [&] {
+            std::vector<Endpoint> both = parse_endpoints("239.1.2.3:7148");
+            both.push_back(parse_endpoints("[ff15::1]:7148").front());
+            const SocketWriter writer(both, {"", 1, 0, "send s"});
+        },
+        {"send s", "[ff15::1]:7148", "239.1.2.3:7148", "a stream of its own"});
+    for (const char* text : {"[ff12::1]:7148", "[fe80::1]:7148"})
+        spead::test::expect_usage_error([&] { make(text, ""); }, {text, "link-local", "name the interface"});
+    if (std::ifstream("/proc/net/if_inet6"))
+        make("[ff12::1]:7148", "lo");
 }
 
 TEST(SocketWriter, TellsThatThereIsNoRoom) {

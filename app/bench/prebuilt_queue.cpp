@@ -76,7 +76,7 @@ std::span<std::byte> append_packet(rte_mbuf& mbuf, std::uint32_t group, std::uin
     spec.src_ip = 0x0A000001;
     spec.dst_port = port;
     spec.src_port = port;
-    spec.dst_mac = wire::multicast_mac({spec.dst_ip});
+    spec.dst_mac = wire::multicast_mac_of(spec.dst_ip);
     std::uint8_t* at = frame + wire::write_headers(frame, spec, spead_length);
     const std::array<std::uint8_t, wire::kSpeadHeader> head{
         0x53, 4, 2, 6, 0, 0, 0, static_cast<std::uint8_t>(pointers.size())};

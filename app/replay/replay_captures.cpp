@@ -86,7 +86,7 @@ void find_macs(replay::RewriteRules& rules, const port::Port& port, const std::o
         look_at(to);
     if (hosts.empty())
         return;
-    std::vector<Ipv4> addresses;
+    std::vector<IpAddress> addresses;
     addresses.reserve(hosts.size());
     for (const auto* host : hosts)
         addresses.push_back(host->address);

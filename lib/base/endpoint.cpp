@@ -293,4 +293,13 @@ void need_ipv4(const std::vector<Endpoint>& endpoints, std::string_view where, s
                                          to_string(endpoint), what));
 }
 
+void need_one_version(const std::vector<Endpoint>& endpoints, std::string_view where) {
+    for (const Endpoint& endpoint : endpoints)
+        if (endpoint.address.is_v4() != endpoints.front().address.is_v4())
+            throw UsageError(
+                std::string(where),
+                fmt::format("{} is of another IP version than {}; give each version a sender of its own",
+                            to_string(endpoint), to_string(endpoints.front())));
+}
+
 }  // namespace spead

@@ -123,4 +123,7 @@ std::string to_string(const Endpoint& endpoint);
 /// "sending".
 void need_ipv4(const std::vector<Endpoint>& endpoints, std::string_view where, std::string_view what);
 
+/// Throws UsageError, with its where(), if a sender's endpoints are of both IP versions.
+void need_one_version(const std::vector<Endpoint>& endpoints, std::string_view where);
+
 }  // namespace spead

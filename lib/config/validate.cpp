@@ -329,18 +329,18 @@ class Rules {
                 fail(path + ".endpoints",
                      "{} names a source, which only a receiver can choose; leave out `@{}`",
                      to_string(endpoint), to_string(endpoint.source));
-        need_ipv4(s.endpoints, path + ".endpoints", "sending");
+        need_one_version(s.endpoints, path + ".endpoints");
         dst_mac_has_a_use(path + ".dst_mac", s);
         flavour_fits(path, s);
         if (const auto fault = pattern_fault(s))
             fail(fmt::format("{}.{}", path, fault->key), "{}", fault->what);
-        if (port.mtu != 0 && s.max_packet_size + kIpUdpHeaders > port.mtu)
+        const std::uint32_t headers = kIpUdpHeaders + (is_ipv6(s) ? port::kIpv6More : 0);
+        if (port.mtu != 0 && s.max_packet_size + headers > port.mtu)
             fail(path + ".max_packet_size",
                  "packets of {} bytes and {} of IP and UDP headers do not fit the MTU {} of port `{}`; give "
-                 "packets of at most {} "
-                 "or an MTU of at least {}",
-                 s.max_packet_size, kIpUdpHeaders, port.mtu, port.name, port.mtu - kIpUdpHeaders,
-                 s.max_packet_size + kIpUdpHeaders);
+                 "packets of at most {} or an MTU of at least {}",
+                 s.max_packet_size, headers, port.mtu, port.name, port.mtu - headers,
+                 s.max_packet_size + headers);
     }
 
     void dst_mac_has_a_use(const std::string& path, const SendPlan& s) const {

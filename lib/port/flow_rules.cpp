@@ -28,7 +28,7 @@ constexpr rte_be16_t kVlanIdBits = byte_swap(std::uint16_t{0x0FFF});
 MacAddress destination_mac(const IpAddress& address, const MacAddress& own) {
     if (!address.is_multicast())
         return own;
-    return address.is_v4() ? wire::multicast_mac(address.v4()) : wire::multicast_mac6(address.v6());
+    return wire::multicast_mac_of(address);
 }
 
 /// Writes the address into an item of IPv6.

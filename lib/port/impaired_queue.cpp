@@ -57,7 +57,7 @@ void complete_checksum(rte_mbuf& m, const wire::UdpView& udp) {
     auto* const data = rte_pktmbuf_mtod(&m, std::uint8_t*);
     const std::span<const std::uint8_t> payload(data + udp.payload_offset, udp.payload_length);
     store_be16(data + udp.payload_offset - 2,
-               wire::udp_checksum(udp.src_ip, udp.dst_ip, udp.src_port, udp.dst_port, payload));
+               wire::udp_checksum(udp.source(), udp.destination(), udp.src_port, udp.dst_port, payload));
 }
 
 }  // namespace

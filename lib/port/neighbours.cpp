@@ -43,7 +43,16 @@ class Socket {
     int fd_;
 };
 
-/// Builds a request of rtnetlink: `Body` (rtmsg, ndmsg) and attributes of 32 bits after it.
+using Bytes6 = std::array<std::uint8_t, 16>;
+
+Bytes6 bytes_of(const Ipv6& address) {
+    Bytes6 bytes;
+    store_be64(bytes.data(), address.high);
+    store_be64(bytes.data() + 8, address.low);
+    return bytes;
+}
+
+/// Builds a request of rtnetlink: `Body` (rtmsg, ndmsg) and attributes after it.
 template <typename Body>
 class Request {
   public:
@@ -52,12 +61,13 @@ class Request {
         header_.nlmsg_flags = NLM_F_REQUEST;
         put(&body, sizeof body);
     }
-    void add(std::uint16_t type, std::uint32_t value) {
-        rtattr attribute{};
-        attribute.rta_len = RTA_LENGTH(sizeof value);
-        attribute.rta_type = type;
-        put(&attribute, sizeof attribute);
-        put(&value, sizeof value);
+    void add(std::uint16_t type, std::uint32_t value) { add(type, &value, sizeof value); }
+    void add(std::uint16_t type, const IpAddress& address) {
+        const Bytes6 six = bytes_of(address.v6());
+        if (address.is_v4())
+            add(type, byte_swap(address.v4().value));
+        else
+            add(type, six.data(), six.size());
     }
     const void* finish() {
         header_.nlmsg_len = static_cast<std::uint32_t>(size_);
@@ -67,6 +77,13 @@ class Request {
     std::size_t size() const noexcept { return size_; }
 
   private:
+    void add(std::uint16_t type, const void* value, std::size_t length) {
+        rtattr attribute{};
+        attribute.rta_len = static_cast<unsigned short>(RTA_LENGTH(length));
+        attribute.rta_type = type;
+        put(&attribute, sizeof attribute);
+        put(value, length);
+    }
     void put(const void* from, std::size_t length) {
         std::memcpy(bytes_.data() + size_, from, length);
         size_ += NLMSG_ALIGN(length);
@@ -139,8 +156,8 @@ class Answer {
 
 /// Holds one destination's next hop.
 struct Hop {
-    Ipv4 destination;
-    Ipv4 address;  ///< the destination's own, or the router's
+    IpAddress destination;
+    IpAddress address;  ///< the destination's own, or the router's
     std::optional<MacAddress> mac;
     bool asked = false;  ///< the kernel was made to resolve it
 
@@ -151,12 +168,12 @@ struct Hop {
     }
 };
 
-Hop route_to(const NetdevFacts& netdev, Ipv4 destination) {
+Hop route_to(const NetdevFacts& netdev, const IpAddress& destination) {
     rtmsg body{};
-    body.rtm_family = AF_INET;
-    body.rtm_dst_len = 32;
+    body.rtm_family = static_cast<unsigned char>(family_of(destination));
+    body.rtm_dst_len = destination.is_v4() ? 32 : 128;
     Request<rtmsg> request(RTM_GETROUTE, body);
-    request.add(RTA_DST, byte_swap(destination.value));
+    request.add(RTA_DST, destination);
     request.add(RTA_OIF, netdev.index);
     Answer answer;
     if (const int error = answer.ask(request); error != 0) {
@@ -172,6 +189,8 @@ Hop route_to(const NetdevFacts& netdev, Ipv4 destination) {
         case RTN_UNICAST:
             if (const auto router = answer.attribute<rtmsg, std::uint32_t>(RTA_GATEWAY)) {
                 hop.address = Ipv4{byte_swap(*router)};
+            } else if (const auto router6 = answer.attribute<rtmsg, Bytes6>(RTA_GATEWAY)) {
+                hop.address = Ipv6{load_be64(router6->data()), load_be64(router6->data() + 8)};
             }
             break;
         case RTN_LOCAL:
@@ -186,10 +205,10 @@ Hop route_to(const NetdevFacts& netdev, Ipv4 destination) {
 /// Looks the hop up in the neighbour table. Sets its MAC address when it is known, and returns the state.
 unsigned look_up(const NetdevFacts& netdev, Hop& hop) {
     ndmsg body{};
-    body.ndm_family = AF_INET;
+    body.ndm_family = static_cast<unsigned char>(family_of(hop.address));
     body.ndm_ifindex = static_cast<int>(netdev.index);
     Request<ndmsg> request(RTM_GETNEIGH, body);
-    request.add(NDA_DST, byte_swap(hop.address.value));
+    request.add(NDA_DST, hop.address);
     Answer answer;
     const int error = answer.ask(request);
     if (error == ENOENT) {
@@ -209,8 +228,8 @@ unsigned look_up(const NetdevFacts& netdev, Hop& hop) {
 
 /// Makes the kernel resolve the hop.
 void prompt_kernel(const NetdevFacts& netdev, Hop& hop) {
-    const Socket socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
-    const SocketAddress to = socket_address(hop.address, kDiscardPort);
+    const Socket socket(family_of(hop.address), SOCK_DGRAM | SOCK_NONBLOCK, 0);
+    const SocketAddress to = socket_address(hop.address, kDiscardPort, netdev.index);
     if (::setsockopt(socket.fd(), SOL_SOCKET, SO_BINDTODEVICE, netdev.name.c_str(),
                      static_cast<socklen_t>(netdev.name.size())) != 0 ||
         ::sendto(socket.fd(), nullptr, 0, 0, to.get(), to.length) < 0) {
@@ -219,7 +238,9 @@ void prompt_kernel(const NetdevFacts& netdev, Hop& hop) {
             "the MAC address of {} is not in the kernel's neighbour table, and the kernel cannot ask for "
             "it: {}{}",
             hop.text(), std::strerror(errno),
-            netdev.address.value == 0 ? "; the interface has no IPv4 address" : "");
+            hop.address.is_v6()         ? netdev.address6 ? "" : "; the interface has no IPv6 address"
+            : netdev.address.value == 0 ? "; the interface has no IPv4 address"
+                                        : "");
     }
     hop.asked = true;
 }
@@ -227,20 +248,20 @@ void prompt_kernel(const NetdevFacts& netdev, Hop& hop) {
 [[noreturn]] void give_up(const NetdevFacts& netdev, const Hop& hop) {
     throw_error(netdev.name,
                 "no MAC address for {}: it is not in the kernel's neighbour table of this interface, and it "
-                "did not answer ARP requests; start it, or add a route if it is behind a router",
-                hop.text());
+                "did not answer {}; start it, or add a route if it is behind a router",
+                hop.text(), hop.address.is_v4() ? "ARP requests" : "neighbour solicitations");
 }
 
 }  // namespace
 
-std::vector<MacAddress> next_hop_macs(const std::string& netdev, std::span<const Ipv4> destinations,
+std::vector<MacAddress> next_hop_macs(const std::string& netdev, std::span<const IpAddress> destinations,
                                       std::chrono::milliseconds patience, int interrupt_fd) {
     const auto facts = netdev_facts(netdev);
     if (!facts) {
         throw_error(netdev, "the network interface has disappeared");
     }
     std::vector<Hop> hops;
-    for (const Ipv4 destination : destinations) {
+    for (const IpAddress& destination : destinations) {
         hops.push_back(route_to(*facts, destination));
     }
     const auto end = std::chrono::steady_clock::now() + patience;
@@ -276,7 +297,7 @@ std::vector<MacAddress> next_hop_macs(const std::string& netdev, std::span<const
 }
 
 std::vector<std::optional<MacAddress>> look_at_next_hops(const std::string& netdev,
-                                                         std::span<const Ipv4> destinations) {
+                                                         std::span<const IpAddress> destinations) {
     std::vector<std::optional<MacAddress>> macs(destinations.size());
     const auto facts = netdev_facts(netdev);
     for (std::size_t i = 0; facts && i < destinations.size(); ++i) {

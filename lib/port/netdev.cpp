@@ -68,10 +68,6 @@ bool has_address(const ifaddrs& entry) {
            (entry.ifa_addr->sa_family == AF_INET || entry.ifa_addr->sa_family == AF_INET6);
 }
 
-bool is_ipv4(const ifaddrs& entry) {
-    return entry.ifa_addr != nullptr && entry.ifa_addr->sa_family == AF_INET;
-}
-
 }  // namespace
 
 std::optional<NetdevFacts> netdev_facts(const std::string& name) {
@@ -108,9 +104,16 @@ std::optional<NetdevFacts> netdev_facts(const std::string& name) {
     }
     const auto list = addresses();
     for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
-        if (is_ipv4(*entry) && name == entry->ifa_name) {
-            facts.address = address_of(entry->ifa_addr).v4();
-            break;
+        if (!has_address(*entry) || name != entry->ifa_name) {
+            continue;
+        }
+        const IpAddress address = address_of(entry->ifa_addr);
+        if (address.is_v6()) {
+            if (!facts.address6 || (IpAddress(*facts.address6).is_link_local() && !address.is_link_local())) {
+                facts.address6 = address.v6();
+            }
+        } else if (facts.address.value == 0) {
+            facts.address = address.v4();
         }
     }
     return facts;

@@ -24,6 +24,8 @@ struct NetdevFacts {
     bool loopback = false;
     std::array<std::uint8_t, 6> mac{};
     Ipv4 address;  ///< its first IPv4 address; 0.0.0.0: none
+    /// Holds its first IPv6 address that is not link-local, or else its link-local one.
+    std::optional<Ipv6> address6{};
 };
 
 /// Returns the names of all interfaces, in the kernel's order. Throws Error when the kernel cannot be asked.

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "port/port_state.hpp"
+#include "wire/net.hpp"
 
 namespace spead::port {
 
@@ -55,6 +56,9 @@ const MacAddress& Port::mac() const noexcept {
 }
 Ipv4 Port::source_address() const noexcept {
     return state_->identity.address;
+}
+Ipv6 Port::source_address6() const noexcept {
+    return state_->identity.address6.value_or(wire::link_local_of(state_->identity.mac));
 }
 const std::string& Port::name() const noexcept {
     return state_->planned.request.name;

@@ -106,6 +106,9 @@ class Port {
     const MacAddress& mac() const noexcept;
     /// Returns the IPv4 address of the netdev, else kFallbackAddress.
     Ipv4 source_address() const noexcept;
+    /// Returns that for packets of IPv6: an address of the interface, or else the link-local one that the MAC
+    /// address gives (RFC 4291 2.5.1).
+    Ipv6 source_address6() const noexcept;
 
     const std::string& name() const noexcept;         ///< the configuration's
     const std::string& device_name() const noexcept;  ///< EAL's: "net_ring0"

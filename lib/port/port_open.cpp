@@ -348,6 +348,7 @@ void Port::State::identify() {
     if (facts->address.value != 0) {
         identity.address = facts->address;
     }
+    identity.address6 = facts->address6;
     if (facts->promiscuous) {
         // rte_eth_dev_start writes ethdev's own idea of promiscuous mode to the netdev; an administrator's
         // choice must survive that.

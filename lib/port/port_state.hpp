@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +44,7 @@ struct Port::State {
         int socket_id = SOCKET_ID_ANY;
         MacAddress mac{};
         Ipv4 address = kFallbackAddress;
+        std::optional<Ipv6> address6{};
     };
     /// Says which steps of open and start were done and are not undone.
     struct Stages {

@@ -41,22 +41,15 @@ void describe(rte_mbuf& m, const std::uint8_t* bytes, std::size_t length) noexce
 }  // namespace
 
 std::size_t write_way(std::uint8_t* out, const PacketWay& way, std::size_t length) noexcept {
-    if (way.destination.is_v4()) {
-        wire::NetHeaderSpec spec;
-        spec.src_ip = sender_key(way.source);
-        spec.dst_ip = way.destination.v4().value;
-        spec.src_port = way.source_port;
-        spec.dst_port = way.destination_port;
-        return wire::write_headers(out, spec, length);
-    }
-    wire::NetHeader6Spec spec;
-    spec.src_ip = way.source.v6();
-    spec.dst_ip = way.destination.v6();
+    const bool is_v4 = way.destination.is_v4();
+    wire::NetHeaderSpec spec;
+    spec.src_ip = is_v4 ? IpAddress(sender_key(way.source)) : way.source;
+    spec.dst_ip = way.destination;
     spec.src_port = way.source_port;
     spec.dst_port = way.destination_port;
-    // Without a sum it would be refused. Nobody looks at its value: it was right, or there was none.
-    wire::write_headers6(out, spec, length, 0xFFFF);
-    return wire::kNetHeader6;
+    // Over IPv6 it would be refused without a sum. Nobody looks at its value: it was right, or there was
+    // none.
+    return wire::write_headers(out, spec, length, is_v4 ? 0 : 0xFFFF);
 }
 
 /// Holds the descriptors of one burst. It is the receive queue of the lane's source.

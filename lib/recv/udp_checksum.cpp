@@ -12,18 +12,6 @@
 
 namespace spead::recv {
 
-namespace {
-
-/// Returns the sum of the address's 16-bit words, for the pseudo headers of RFC 768 and RFC 8200 8.1.
-std::uint32_t words_of(const IpAddress& address) noexcept {
-    const auto sum = [](std::uint64_t v) {
-        return static_cast<std::uint32_t>((v >> 48) + (v >> 32 & 0xFFFF) + (v >> 16 & 0xFFFF) + (v & 0xFFFF));
-    };
-    return address.is_v4() ? sum(address.v4().value) : sum(address.v6().high) + sum(address.v6().low);
-}
-
-}  // namespace
-
 bool udp_checksum_is_wrong(const rte_mbuf& mbuf) noexcept {
     if ((mbuf.ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_GOOD)
         return false;
@@ -45,8 +33,8 @@ bool udp_checksum_is_wrong(const rte_mbuf& mbuf) noexcept {
     std::uint16_t raw = 0;
     if (rte_raw_cksum_mbuf(&mbuf, udp_at, length, &raw) != 0)
         return false;
-    std::uint32_t sum = words_of(udp.source()) + words_of(udp.destination()) + wire::kProtocolUdp + length +
-                        rte_be_to_cpu_16(raw);
+    std::uint32_t sum = wire::words_of(udp.source()) + wire::words_of(udp.destination()) +
+                        wire::kProtocolUdp + length + rte_be_to_cpu_16(raw);
     sum = (sum & 0xFFFF) + (sum >> 16);
     sum = (sum & 0xFFFF) + (sum >> 16);
     return sum != 0xFFFF;

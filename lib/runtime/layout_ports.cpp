@@ -79,7 +79,7 @@ port::PortRequest request_of(const Plan& plan, const PortPlan& p, const std::vec
     for (const SendPlan& s : plan.sends)
         if (s.port == p.name) {
             request.tx_queues++;
-            request.max_tx_packet = std::max(request.max_tx_packet, s.max_packet_size);
+            request.max_tx_packet = std::max(request.max_tx_packet, payload_in_ipv4(s));
             request.send_on_time = std::max(request.send_on_time, use_of(s.pacer));
         }
     return request;

@@ -46,7 +46,7 @@ send::SenderConfig sender_config(const SendPlan& plan, const port::PlannedPort& 
 port::ImpairedQueue::Setup impaired_setup(const SendPlan& plan, const port::PlannedPort& port) {
     port::ImpairedQueue::Setup setup;
     setup.impairments = port::Impairments::parse(plan.impair, "send " + plan.name);
-    setup.longest_frame = port::frame_of(plan.max_packet_size) + port::kVlanTag;
+    setup.longest_frame = port::frame_of(payload_in_ipv4(plan)) + port::kVlanTag;
     setup.descriptors = port.device.tx.descriptors;
     return setup;
 }

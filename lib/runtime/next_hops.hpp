@@ -20,7 +20,7 @@ namespace spead::runtime {
 /// Holds a unicast destination of a sender whose MAC address is resolved, now and during the run.
 struct NextHop {
     std::uint32_t substream = 0;
-    Ipv4 address;
+    IpAddress address;
     MacAddress mac{};  ///< in use by the sender; zero: none yet
 };
 

@@ -17,6 +17,7 @@
 #include "chunk/placement.hpp"
 #include "memory/memory_kind.hpp"
 #include "memory/stores_rule.hpp"
+#include "port/sizes.hpp"
 
 /// Holds the typed, validated plan of one run: the values of the configuration file or the command line, with
 /// defaults filled in. lib/config and app/ make it; lib/runtime carries it out. Plain data, control code
@@ -285,6 +286,16 @@ struct SendPlan {
     bool enabled = true;   ///< false: configured, but not sending
     bool operator==(const SendPlan&) const = default;
 };
+
+/// Returns whether the packets are of IPv6: all endpoints of a sender are of one version.
+constexpr bool is_ipv6(const SendPlan& s) {
+    return !s.endpoints.empty() && s.endpoints.front().address.is_v6();
+}
+
+/// Returns the UDP payload that IPv4 packets of the largest size would have, by which ports count.
+constexpr std::uint32_t payload_in_ipv4(const SendPlan& s) {
+    return s.max_packet_size + (is_ipv6(s) ? port::kIpv6More : 0);
+}
 
 /// Returns whether descriptors and data of the first heap exceed the items of one heap. Then the descriptors
 /// have a heap of their own.

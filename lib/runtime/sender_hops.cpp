@@ -29,9 +29,9 @@ void SenderSet::resolve_next_hops(SendStream& s, Clock::time_point end, int inte
         return;
     port::ArpHost& arp = ports_[s.port].host()->arp();
     for (const NextHop& hop : s.hops.all())
-        arp.resolve(hop.address);
+        arp.resolve(hop.address.v4());
     for (const NextHop& hop : s.hops.all())
-        while (arp.find(hop.address) == std::nullopt) {
+        while (arp.find(hop.address.v4()) == std::nullopt) {
             if (Clock::now() > end)
                 throw_error(fmt::format("send {}", s.plan.name),
                             "no MAC address for {}: it did not answer ARP requests on port {}{}; for a host "
@@ -79,11 +79,11 @@ void SenderSet::follow_next_hops(SendStream& s) {
     };
     if (ports_[s.port].host()) {
         for (NextHop& hop : s.hops.all())
-            follow(hop, ports_[s.port].host()->arp().find(hop.address));
+            follow(hop, ports_[s.port].host()->arp().find(hop.address.v4()));
         return;
     }
     const std::vector<NextHop*> due = s.hops.due(kHopsAtOnce);
-    std::vector<Ipv4> addresses;
+    std::vector<IpAddress> addresses;
     addresses.reserve(due.size());
     for (const NextHop* const hop : due)
         addresses.push_back(hop->address);

@@ -178,7 +178,7 @@ bool SenderSet::map(std::size_t port) {
         map_payload(*s);
         if (LinkHost* const host = ports_[port].host(); host != nullptr)
             for (const NextHop& hop : s->hops.all())
-                host->arp().resolve(hop.address);
+                host->arp().resolve(hop.address.v4());
     }
     return any;
 }
@@ -186,14 +186,13 @@ bool SenderSet::map(std::size_t port) {
 /// Connects the sender to its running port, which may be another device than before.
 void SenderSet::connect(SendStream& s) {
     const port::Port& port = ports_[s.port].device();
-    const Ipv4 own = ports_[s.port].plan().address;
-    const Ipv4 address = own.value != 0 ? own : port.source_address();
+    const IpAddress address = source_of(s.plan, ports_[s.port]);
     const port::SendTimes times = s.plan.pacer != Offload::software ? port.send_times() : port::SendTimes{};
     const port::TxQueue queue = port.tx_queue(s.queue);
     lcores_.ask(
         *s.worker,
         [](send::Sender* sender, port::ImpairedQueue* impaired, const port::TxQueue& to,
-           const port::SendTimes& by, MacAddress mac, Ipv4 from) {
+           const port::SendTimes& by, MacAddress mac, IpAddress from) {
             if (impaired != nullptr)
                 impaired->set_inner(to);
             sender->set_port(impaired != nullptr ? impaired->queue() : to, by, mac, from);

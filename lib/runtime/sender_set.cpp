@@ -82,8 +82,7 @@ std::unique_ptr<SendStream> SenderSet::make_one(const SendPlan& s, Outlet outlet
     if (s.timeout > 0)
         config.timeout_ticks =
             static_cast<std::uint64_t>(std::max(1.0, s.timeout * static_cast<double>(rte_get_tsc_hz())));
-    const Ipv4 address = ports_[made->port].plan().address;
-    config.source_ip = address.value != 0 ? address : port.source_address();
+    config.source_ip = source_of(s, ports_[made->port]);
     config.capabilities = port.capabilities();
     config.tx_descriptors = port.tx_sizes().descriptors;
     config.queue = port.tx_queue(outlet.queue);
@@ -109,6 +108,13 @@ std::unique_ptr<SendStream> SenderSet::make_one(const SendPlan& s, Outlet outlet
         made->heap_source = std::make_unique<HeapGenerator>(s, *made->sender, regions_);
     map_payload(*made);
     return made;
+}
+
+IpAddress SenderSet::source_of(const SendPlan& s, const LivePort& port) {
+    if (is_ipv6(s))
+        return port.device().source_address6();
+    const Ipv4 own = port.plan().address;
+    return own.value != 0 ? own : port.device().source_address();
 }
 
 void SenderSet::attach(SendStream& s) {

@@ -113,6 +113,9 @@ class SenderSet {
     std::string suspects_of(const SendStream& s) const;
 
   private:
+    /// Returns the source address of a sender's packets.
+    static IpAddress source_of(const SendPlan& s, const LivePort& port);
+
     /// Names the lcore and queue through which a sender's packets leave.
     struct Outlet {
         Worker* worker = nullptr;

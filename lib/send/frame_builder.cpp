@@ -82,8 +82,9 @@ FrameBuilder::FrameBuilder(const Pools& pools, const Options& options) noexcept
       options_(options),
       cheap_copy_(options.always ? 0 : kCheapCopy) {
     if (options.checksum == UdpChecksum::port) {
-        tx_flags_ = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_UDP_CKSUM;
-        tx_offload_ = rte_mbuf_tx_offload(options.l2_length, wire::kIpv4Header, 0, 0, 0, 0, 0);
+        tx_flags_ = (options.ipv6 ? RTE_MBUF_F_TX_IPV6 : RTE_MBUF_F_TX_IPV4) | RTE_MBUF_F_TX_UDP_CKSUM;
+        tx_offload_ = rte_mbuf_tx_offload(
+            options.l2_length, options.ipv6 ? wire::kIpv6Header : wire::kIpv4Header, 0, 0, 0, 0, 0);
     }
 }
 

@@ -53,7 +53,8 @@ class FrameBuilder {
         bool external = false;  ///< payload may be sent without a copy
         bool always = false;    ///< even when a copy is cheaper
         UdpChecksum checksum = UdpChecksum::none;
-        std::uint32_t l2_length = 14;  ///< bytes before the IPv4 header
+        std::uint32_t l2_length = 14;  ///< bytes before the IP header
+        bool ipv6 = false;
     };
 
     /// Limits the segments of a packet: headers and three pieces of payload. A packet of more pieces is

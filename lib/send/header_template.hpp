@@ -34,13 +34,13 @@ class DestinationHeader {
           dst_port_(spec.dst_port),
           checksum_(checksum) {}
 
-    /// Returns the length in bytes: 42, or 46 with a VLAN tag.
+    /// Returns the length in bytes: 42, of IPv6 62, and 4 more with a VLAN tag.
     std::size_t length() const noexcept { return net_.length(); }
 
     void set_dst_mac(const MacAddress& mac) noexcept { net_.set_dst_mac(mac); }
-    void set_source(const MacAddress& mac, Ipv4 ip) noexcept {
-        net_.set_source(mac, ip.value);
-        src_ip_ = ip.value;
+    void set_source(const MacAddress& mac, const IpAddress& ip) noexcept {
+        net_.set_source(mac, ip);
+        src_ip_ = ip;
     }
     void set_ttl_dscp(std::uint8_t ttl, std::uint8_t dscp) noexcept { net_.set_ttl_dscp(ttl, dscp); }
 
@@ -62,14 +62,14 @@ class DestinationHeader {
     /// Returns the field's value for a port that completes the sum: the folded, uninverted sum of the pseudo
     /// header.
     std::uint16_t pseudo_sum(std::size_t udp_payload) const noexcept {
-        std::uint32_t sum = (src_ip_ >> 16) + (src_ip_ & 0xFFFF) + (dst_ip_ >> 16) + (dst_ip_ & 0xFFFF) +
-                            wire::kProtocolUdp + static_cast<std::uint32_t>(udp_payload + wire::kUdpHeader);
+        std::uint32_t sum = wire::words_of(src_ip_) + wire::words_of(dst_ip_) + wire::kProtocolUdp +
+                            static_cast<std::uint32_t>(udp_payload + wire::kUdpHeader);
         sum = (sum & 0xFFFF) + (sum >> 16);
         return static_cast<std::uint16_t>((sum & 0xFFFF) + (sum >> 16));
     }
 
     wire::NetHeaderTemplate net_;
-    std::uint32_t src_ip_, dst_ip_;
+    IpAddress src_ip_, dst_ip_;
     std::uint16_t src_port_, dst_port_;
     UdpChecksum checksum_;
 };
@@ -215,7 +215,7 @@ class StampedDestination : public DestinationHeader {
         DestinationHeader::set_dst_mac(mac);
         forget();
     }
-    void set_source(const MacAddress& mac, Ipv4 ip) noexcept {
+    void set_source(const MacAddress& mac, const IpAddress& ip) noexcept {
         DestinationHeader::set_source(mac, ip);
         forget();
     }

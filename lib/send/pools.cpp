@@ -55,6 +55,14 @@ bool may_send_external(const SenderConfig& config) noexcept {
            config.capabilities.tx_external_buffer;
 }
 
+bool is_ipv6(const SenderConfig& config) noexcept {
+    return !config.destinations.empty() && config.destinations.front().endpoint.address.is_v6();
+}
+
+std::size_t net_header_of(const SenderConfig& config) noexcept {
+    return (is_ipv6(config) ? wire::kNetHeader6 : wire::kNetHeader) + (config.vlan ? wire::kVlanTag : 0);
+}
+
 SenderMemory plan_memory(const SenderConfig& config) {
     const std::uint32_t withheld = kWithheld + config.capabilities.late_free_segments;
     const std::uint32_t descriptors = config.tx_descriptors;
@@ -66,8 +74,8 @@ SenderMemory plan_memory(const SenderConfig& config) {
         m.external_mbufs = descriptors + withheld;
         m.copy_mbufs = std::min(descriptors, kOccasionalCopies) + withheld;
     }
-    m.copy_room = port::data_room_of(
-        static_cast<std::uint32_t>(wire::NetHeaderTemplate::kMaxLength + config.max_packet_size));
+    const std::size_t headers = (is_ipv6(config) ? wire::kNetHeader6 : wire::kNetHeader) + wire::kVlanTag;
+    m.copy_room = port::data_room_of(static_cast<std::uint32_t>(headers + config.max_packet_size));
     m.bytes = port::pool_bytes_of(m.header_mbufs, m.header_room, kPoolCache) +
               port::pool_bytes_of(m.copy_mbufs, m.copy_room, kPoolCache) + InFlight::memory(config.max_heaps);
     if (m.external_mbufs != 0)

@@ -17,12 +17,18 @@ inline constexpr std::uint32_t kBurst = 32;
 inline constexpr std::uint16_t kPoolCache = 128;
 /// Holds the bytes of headers, or of headers and a small payload, in the header pool's mbufs.
 inline constexpr std::uint32_t kHeaderBytes = 384;
-/// Holds the largest UDP payload that fits an mbuf with headroom and all headers.
+/// Holds the largest UDP payload that fits an mbuf with headroom and all headers of IPv4.
 inline constexpr std::uint32_t kMaxSendPacket = 65360;
 
 /// Returns whether the configuration allows payload to be sent without a copy, as far as is known without
 /// EAL.
 bool may_send_external(const SenderConfig& config) noexcept;
+
+/// Returns whether the packets are of IPv6.
+bool is_ipv6(const SenderConfig& config) noexcept;
+
+/// Returns the bytes of all headers before the UDP payload.
+std::size_t net_header_of(const SenderConfig& config) noexcept;
 
 /// Computes Sender::memory_need.
 ///

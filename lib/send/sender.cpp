@@ -30,7 +30,7 @@ void check_pacing(const Pacing& pacing, const std::string& where) {
 }
 
 UdpChecksum checksum_of(const SenderConfig& config) {
-    if (!config.udp_checksum)
+    if (!config.udp_checksum && !is_ipv6(config))
         return UdpChecksum::none;
     return (config.capabilities.tx_offloads & RTE_ETH_TX_OFFLOAD_UDP_CKSUM) != 0 ? UdpChecksum::port
                                                                                  : UdpChecksum::software;
@@ -44,7 +44,7 @@ wire::MacAddress mac_of(const Destination& destination, const std::string& where
             where, fmt::format("the unicast destination {} needs a MAC address, of the host or of the router "
                                "towards it; give it with `dst_mac` (--dst-mac)",
                                to_string(destination.endpoint)));
-    return wire::multicast_mac(destination.endpoint.address.v4());
+    return wire::multicast_mac_of(destination.endpoint.address);
 }
 
 std::vector<DestinationHeader> headers_of(const SenderConfig& config) {
@@ -53,8 +53,8 @@ std::vector<DestinationHeader> headers_of(const SenderConfig& config) {
         wire::NetHeaderSpec spec;
         spec.src_mac = config.source_mac;
         spec.dst_mac = mac_of(destination, where_of(config));
-        spec.src_ip = config.source_ip.value;
-        spec.dst_ip = destination.endpoint.address.v4().value;
+        spec.src_ip = config.source_ip;
+        spec.dst_ip = destination.endpoint.address;
         spec.src_port = config.source_port;
         spec.dst_port = destination.endpoint.port;
         spec.ttl = config.ttl;
@@ -75,12 +75,17 @@ SenderConfig checked(SenderConfig config) {
     } catch (const Error& error) {
         throw Error(where, error.what());
     }
-    if (config.max_packet_size > kMaxSendPacket)
+    const std::size_t most = kMaxSendPacket - (is_ipv6(config) ? wire::kIpv6Header - wire::kIpv4Header : 0);
+    if (config.max_packet_size > most)
         throw Error(
             where,
             fmt::format("packet size of {} bytes is too large: at most {} fit a buffer with all headers",
-                        config.max_packet_size, kMaxSendPacket));
-    const std::size_t net = wire::kNetHeader + (config.vlan ? wire::kVlanTag : 0);
+                        config.max_packet_size, most));
+    std::vector<Endpoint> endpoints;
+    for (const Destination& d : config.destinations)
+        endpoints.push_back(d.endpoint);
+    need_one_version(endpoints, where);
+    const std::size_t net = net_header_of(config);
     const std::size_t frame = net + (config.max_packet_size & ~7U);
     if (config.capabilities.max_tx_frame != 0 && frame > config.capabilities.max_tx_frame)
         throw Error(
@@ -127,7 +132,8 @@ struct Sender::Impl {
           where(where_of(config)),
           frames{may_send_external(config) && virtual_addresses(config), config.zero_copy == ZeroCopy::always,
                  checksum_of(config),
-                 static_cast<std::uint32_t>(wire::kEthernetHeader + (config.vlan ? wire::kVlanTag : 0))},
+                 static_cast<std::uint32_t>(wire::kEthernetHeader + (config.vlan ? wire::kVlanTag : 0)),
+                 is_ipv6(config)},
           pools(plan_memory(config), config.numa, where),
           heaps(config.max_heaps, config.numa, where),
           dummy(std::size_t{4} * config.max_packet_size),
@@ -353,7 +359,7 @@ std::size_t Sender::release() noexcept {
     return impl_->pools.out();
 }
 void Sender::set_port(const port::TxQueue& queue, const port::SendTimes& times, const wire::MacAddress& mac,
-                      Ipv4 ip) noexcept {
+                      const IpAddress& ip) noexcept {
     impl_->transmitter.set_source(mac, ip);
     impl_->transmitter.set_times(times);
     impl_->transmitter.set_queue(queue);

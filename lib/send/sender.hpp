@@ -44,9 +44,9 @@ struct Destination {
 
 struct SenderConfig {
     std::string name;                       ///< for errors
-    std::vector<Destination> destinations;  ///< one per substream, at least one
+    std::vector<Destination> destinations;  ///< one per substream, at least one, all of one IP version
     wire::MacAddress source_mac{};
-    Ipv4 source_ip;
+    IpAddress source_ip;  ///< of the same version
     std::uint16_t source_port = 0;
     std::uint8_t ttl = 1;
     std::uint8_t dscp = 0;
@@ -59,7 +59,9 @@ struct SenderConfig {
     std::uint64_t (*clock)() = nullptr;  ///< the lcore's clock, for submissions; null: the TSC
     std::uint32_t max_heaps = 4;         ///< in flight; also the largest group
     ZeroCopy zero_copy = ZeroCopy::automatic;
-    bool udp_checksum = false;    ///< true: a valid one (by the port where it can); false: 0
+    /// Says whether packets have a valid checksum, by the port where it can; else 0. Those of IPv6 always
+    /// have one (RFC 8200 8.1).
+    bool udp_checksum = false;
     std::uint64_t first_cnt = 1;  ///< heap counts of heaps without their own: first_cnt, + cnt_step, ...
     std::uint64_t cnt_step = 1;   ///< modulo 2^address_bits of the heap's flavour
 
@@ -217,7 +219,7 @@ class Sender {
     /// the former one. A queue without `burst` means that there is none for the time being. Then nothing is
     /// built, built packets wait, and heaps still time out and are cut.
     void set_port(const port::TxQueue& queue, const port::SendTimes& times, const wire::MacAddress& mac,
-                  Ipv4 ip) noexcept;
+                  const IpAddress& ip) noexcept;
     /// Sets the queue of the same port, which has stopped (a queue without `burst`) or runs again.
     void set_queue(const port::TxQueue& queue) noexcept;
 

@@ -85,10 +85,8 @@ SocketWriter::SocketWriter(const std::vector<Endpoint>& endpoints, const Options
                     errno == EMFILE || errno == ENFILE ? "; raise the limit of descriptors (ulimit -n)" : "");
     const int family = family_of(endpoints.front().address);
     const unsigned index = recv::interface_number(options.interface, where_);
+    need_one_version(endpoints, where_);
     for (const Endpoint& endpoint : endpoints) {
-        if (family_of(endpoint.address) != family)
-            throw_usage(where_, "{} is of another IP version than {}; give each version a stream of its own",
-                        to_string(endpoint), to_string(endpoints.front()));
         if (endpoint.address.is_link_local() && index == 0)
             throw_usage(where_,
                         "{} is link-local, and means nothing without an interface; name the interface",

@@ -69,7 +69,7 @@ void Transmitter::set_mac(std::uint32_t substream, const MacAddress& mac) noexce
 }
 
 /// Sets the source of all packets that are not built yet, as the next function does for other fields.
-void Transmitter::set_source(const MacAddress& mac, Ipv4 ip) noexcept {
+void Transmitter::set_source(const MacAddress& mac, const IpAddress& ip) noexcept {
     for (StampedDestination& destination : destinations_)
         destination.set_source(mac, ip);
 }

@@ -76,7 +76,7 @@ class alignas(64) Transmitter {
     void set_queue(const port::TxQueue& queue) noexcept;
     void announce_by(ArmedEvent* event) noexcept { event_ = event; }
     void set_times(const port::SendTimes& times) noexcept { times_ = times; }
-    void set_source(const MacAddress& mac, Ipv4 ip) noexcept;
+    void set_source(const MacAddress& mac, const IpAddress& ip) noexcept;
     void set_mac(std::uint32_t substream, const MacAddress& mac) noexcept;
     void set_ttl_dscp(std::uint8_t ttl, std::uint8_t dscp) noexcept;
     void set_pacing(const Pacing& pacing) noexcept { pacer_.set(pacing); }

@@ -125,7 +125,6 @@ struct SendStream::State {
 SendStream::State::State(std::shared_ptr<door::Session> of, const SendConfig& config)
     : session(std::move(of)), where(door::where_of("send", config.name)) {
     runtime::SendPlan plan = plan_of(config);
-    need_ipv4(plan.endpoints, where, "sending by a port");
     substreams = plan.endpoints.size();
     heap_source = std::make_shared<door::UserHeapSource>(where, std::clamp(config.max_heaps, 1U, 1U << 20));
     door::StreamHooks hooks;

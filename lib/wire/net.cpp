@@ -141,7 +141,7 @@ std::uint16_t ipv4_checksum(const void* header, std::size_t length) noexcept {
     return static_cast<std::uint16_t>(~fold(sum_words(static_cast<const std::uint8_t*>(header), length)));
 }
 
-std::uint16_t udp_checksum(std::uint32_t src_ip, std::uint32_t dst_ip, std::uint16_t src_port,
+std::uint16_t udp_checksum(const IpAddress& src_ip, const IpAddress& dst_ip, std::uint16_t src_port,
                            std::uint16_t dst_port,
                            std::span<const std::span<const std::uint8_t>> payload) noexcept {
     std::uint64_t sum = 0;
@@ -154,13 +154,13 @@ std::uint16_t udp_checksum(std::uint32_t src_ip, std::uint32_t dst_ip, std::uint
         position += piece.size();
     }
     const std::uint64_t udp_length = position + kUdpHeader;
-    sum += std::uint64_t{src_ip} + dst_ip + kProtocolUdp + udp_length;  // pseudo header
+    sum += std::uint64_t{words_of(src_ip)} + words_of(dst_ip) + kProtocolUdp + udp_length;  // pseudo header
     sum += std::uint64_t{src_port} + dst_port + udp_length;
     const auto checksum = static_cast<std::uint16_t>(~fold(sum));
     return checksum == 0 ? std::uint16_t{0xFFFF} : checksum;
 }
 
-std::uint16_t udp_checksum(std::uint32_t src_ip, std::uint32_t dst_ip, std::uint16_t src_port,
+std::uint16_t udp_checksum(const IpAddress& src_ip, const IpAddress& dst_ip, std::uint16_t src_port,
                            std::uint16_t dst_port, std::span<const std::uint8_t> payload) noexcept {
     return udp_checksum(src_ip, dst_ip, src_port, dst_port, std::span(&payload, 1));
 }
@@ -175,52 +175,60 @@ NetHeaderTemplate::NetHeaderTemplate(const NetHeaderSpec& spec) noexcept {
         store_be16(bytes + 14, *spec.vlan);
         ip += kVlanTag;
     }
-    store_be16(bytes + ip - 2, kEtherTypeIpv4);
-    bytes[ip] = 0x45;
-    bytes[ip + 1] = static_cast<std::uint8_t>(spec.dscp << 2);
-    store_be16(bytes + ip + 6, kIpv4DontFragment);
-    bytes[ip + 8] = spec.ttl;
-    bytes[ip + 9] = kProtocolUdp;
-    store_be32(bytes + ip + 12, spec.src_ip);
-    store_be32(bytes + ip + 16, spec.dst_ip);
-    store_be16(bytes + ip + 20, spec.src_port);
-    store_be16(bytes + ip + 22, spec.dst_port);
-    length_ = ip + kIpv4Header + kUdpHeader;
-    sum_without_length_ = fold(sum_words(bytes + ip, kIpv4Header));
+    ipv6_ = spec.dst_ip.is_v6();
+    const std::size_t udp = ip + (ipv6_ ? kIpv6Header : kIpv4Header);
+    length_ = udp + kUdpHeader;
+    store_be16(bytes + udp, spec.src_port);
+    store_be16(bytes + udp + 2, spec.dst_port);
+    if (ipv6_) {
+        store_be16(bytes + ip - 2, kEtherTypeIpv6);
+        bytes[ip] = 0x60;
+        bytes[ip + 6] = kProtocolUdp;
+        store_ipv6(bytes + ip + 24, spec.dst_ip.v6());
+    } else {
+        store_be16(bytes + ip - 2, kEtherTypeIpv4);
+        bytes[ip] = 0x45;
+        store_be16(bytes + ip + 6, kIpv4DontFragment);
+        bytes[ip + 9] = kProtocolUdp;
+        store_be32(bytes + ip + 16, spec.dst_ip.v4().value);
+    }
+    set_source(spec.src_mac, spec.src_ip);
+    set_ttl_dscp(spec.ttl, spec.dscp);
 }
 
-void NetHeaderTemplate::set_source(const MacAddress& mac, std::uint32_t source_ip) noexcept {
-    std::uint8_t* const ip = bytes_.data() + ipv4_offset();
+void NetHeaderTemplate::set_source(const MacAddress& mac, const IpAddress& source_ip) noexcept {
+    std::uint8_t* const ip = bytes_.data() + ip_offset();
     std::memcpy(bytes_.data() + mac.size(), mac.data(), mac.size());
-    store_be32(ip + 12, source_ip);
-    sum_without_length_ = fold(sum_words(ip, kIpv4Header));
+    if (ipv6_)
+        store_ipv6(ip + 8, source_ip.v6());
+    else
+        store_be32(ip + 12, source_ip.v4().value);
+    sum_up();
 }
 
 void NetHeaderTemplate::set_ttl_dscp(std::uint8_t ttl, std::uint8_t dscp) noexcept {
-    std::uint8_t* const ip = bytes_.data() + ipv4_offset();
-    ip[1] = static_cast<std::uint8_t>(dscp << 2);
-    ip[8] = ttl;
-    sum_without_length_ = fold(sum_words(ip, kIpv4Header));
+    std::uint8_t* const ip = bytes_.data() + ip_offset();
+    if (ipv6_) {
+        // The class is between the version and the flow label.
+        store_be16(ip, static_cast<std::uint16_t>(0x6000 | dscp << 6));
+        ip[7] = ttl;
+    } else {
+        ip[1] = static_cast<std::uint8_t>(dscp << 2);
+        ip[8] = ttl;
+    }
+    sum_up();
 }
 
-void write_headers6(std::uint8_t* out, const NetHeader6Spec& spec, std::size_t payload_length,
-                    std::uint16_t udp_checksum) noexcept {
+void NetHeaderTemplate::sum_up() noexcept {
+    sum_without_length_ = fold(sum_words(bytes_.data() + ip_offset(), kIpv4Header));
+}
+
+void NetHeaderTemplate::write6(std::uint8_t* out, std::size_t payload_length,
+                               std::uint16_t udp_checksum) const noexcept {
+    std::memcpy(out, bytes_.data(), length_);
     const auto udp_length = static_cast<std::uint16_t>(payload_length + kUdpHeader);
-    std::copy(spec.dst_mac.begin(), spec.dst_mac.end(), out);
-    std::copy(spec.src_mac.begin(), spec.src_mac.end(), out + 6);
-    store_be16(out + 12, kEtherTypeIpv6);
-    std::uint8_t* const ip = out + kEthernetHeader;
-    store_be32(ip, 6U << 28);
-    store_be16(ip + 4, udp_length);
-    ip[6] = kProtocolUdp;
-    ip[7] = spec.hop_limit;
-    store_be64(ip + 8, spec.src_ip.high);
-    store_be64(ip + 16, spec.src_ip.low);
-    store_be64(ip + 24, spec.dst_ip.high);
-    store_be64(ip + 32, spec.dst_ip.low);
-    std::uint8_t* const udp = ip + kIpv6Header;
-    store_be16(udp, spec.src_port);
-    store_be16(udp + 2, spec.dst_port);
+    std::uint8_t* const udp = out + length_ - kUdpHeader;
+    store_be16(out + ip_offset() + 4, udp_length);
     store_be16(udp + 4, udp_length);
     store_be16(udp + 6, udp_checksum);
 }

@@ -78,6 +78,10 @@ struct UdpView {
 inline Ipv6 load_ipv6(const std::uint8_t* at) noexcept {
     return {load_be64(at), load_be64(at + 8)};
 }
+inline void store_ipv6(std::uint8_t* at, const Ipv6& address) noexcept {
+    store_be64(at, address.high);
+    store_be64(at + 8, address.low);
+}
 
 /// Recognises the usual frame (no tag, no options, nothing wrong) by two masked loads. Returns false when
 /// nothing is known: call parse_udp. The first min(frame_length, kNetHeader) bytes are contiguous at `head`.
@@ -173,6 +177,22 @@ constexpr MacAddress multicast_mac6(const Ipv6& group) noexcept {
             static_cast<std::uint8_t>(group.low)};
 }
 
+/// Returns that of a group of either IP version.
+constexpr MacAddress multicast_mac_of(const IpAddress& group) noexcept {
+    return group.is_v4() ? multicast_mac(group.v4()) : multicast_mac6(group.v6());
+}
+
+/// Returns the link-local address of an interface with this MAC address (RFC 4291 2.5.1, 2.5.6).
+constexpr Ipv6 link_local_of(const MacAddress& mac) noexcept {
+    std::uint64_t id = 0;
+    for (std::size_t i = 0; i < mac.size(); i++) {
+        id = id << 8 | static_cast<std::uint8_t>(i == 0 ? mac[i] ^ 2U : mac[i]);
+        if (i == 2)
+            id = id << 16 | 0xFFFE;
+    }
+    return {0xFE80'0000'0000'0000, id};
+}
+
 /// Returns the checksum (RFC 1071) of an IPv4 header of `length` bytes, to be stored big-endian into its
 /// checksum field, which must be 0 during the call. For a header with a right checksum the result is 0.
 std::uint16_t ipv4_checksum(const void* header, std::size_t length) noexcept;
@@ -181,56 +201,72 @@ std::uint16_t ipv4_checksum(const void* header, std::size_t length) noexcept;
 /// pseudo header, the UDP header with checksum 0, and the payload. Never 0, which means "no checksum" on the
 /// wire: 0xFFFF replaces it. The pieces may have any lengths, odd ones included; their sum must be at most
 /// kMaxUdpPayload.
-std::uint16_t udp_checksum(std::uint32_t src_ip, std::uint32_t dst_ip, std::uint16_t src_port,
+std::uint16_t udp_checksum(const IpAddress& src_ip, const IpAddress& dst_ip, std::uint16_t src_port,
                            std::uint16_t dst_port,
                            std::span<const std::span<const std::uint8_t>> payload) noexcept;
 
 /// Returns the same for a payload in one piece.
-std::uint16_t udp_checksum(std::uint32_t src_ip, std::uint32_t dst_ip, std::uint16_t src_port,
+std::uint16_t udp_checksum(const IpAddress& src_ip, const IpAddress& dst_ip, std::uint16_t src_port,
                            std::uint16_t dst_port, std::span<const std::uint8_t> payload) noexcept;
+
+/// Returns the sum of the address's 16-bit words, for the pseudo headers of RFC 768 and RFC 8200 8.1.
+constexpr std::uint32_t words_of(const IpAddress& address) noexcept {
+    const auto sum = [](std::uint64_t v) {
+        return static_cast<std::uint32_t>((v >> 48) + (v >> 32 & 0xFFFF) + (v >> 16 & 0xFFFF) + (v & 0xFFFF));
+    };
+    return address.is_v4() ? sum(address.v4().value) : sum(address.v6().high) + sum(address.v6().low);
+}
 
 /// Holds the values for the headers of a sent datagram.
 struct NetHeaderSpec {
     MacAddress src_mac{}, dst_mac{};
-    std::uint32_t src_ip = 0, dst_ip = 0;
+    IpAddress src_ip{}, dst_ip{};  ///< of one IP version
     std::uint16_t src_port = 0, dst_port = 0;
-    std::uint8_t ttl = 1;
+    std::uint8_t ttl = 1;               ///< of IPv6 the hop limit
     std::uint8_t dscp = 0;              ///< 0..63
     std::optional<std::uint16_t> vlan;  ///< TCI of an 802.1Q tag: priority 3 bits, DEI 1, VLAN id 12
 };
 
-/// Makes Ethernet, VLAN, IPv4 and UDP headers once, then writes them before each packet with only the lengths
-/// and the checksums changed. IPv4: no options, don't-fragment set, identification 0 (as spead2 sends).
-/// Copyable; const use from several threads is safe.
+/// Makes Ethernet, VLAN, IP and UDP headers once, then writes them before each packet with only the lengths
+/// and the checksums changed. IPv4: no options, don't-fragment set, identification 0 (as spead2 sends). IPv6:
+/// no extension headers, flow label 0. Copyable; const use from several threads is safe.
 class NetHeaderTemplate {
   public:
-    static constexpr std::size_t kMaxLength = kNetHeader + kVlanTag;
+    static constexpr std::size_t kMaxLength = kNetHeader6 + kVlanTag;
 
     NetHeaderTemplate() noexcept : NetHeaderTemplate(NetHeaderSpec{}) {}
     explicit NetHeaderTemplate(const NetHeaderSpec& spec) noexcept;
 
-    /// Returns the bytes of all headers: 42, or 46 with a VLAN tag.
+    /// Returns the bytes of all headers: 42, of IPv6 62, and 4 more with a VLAN tag.
     std::size_t length() const noexcept { return length_; }
-    /// Returns the offset of the IPv4 header (14 or 18), which checksum offload calls l2_len.
-    std::size_t ipv4_offset() const noexcept { return length_ - kUdpHeader - kIpv4Header; }
+    /// Returns the offset of the IP header (14 or 18), which checksum offload calls l2_len.
+    std::size_t ip_offset() const noexcept {
+        return length_ - kUdpHeader - (ipv6_ ? kIpv6Header : kIpv4Header);
+    }
+    bool ipv6() const noexcept { return ipv6_; }
 
     /// Changes the destination MAC address.
     void set_dst_mac(const MacAddress& mac) noexcept { std::memcpy(bytes_.data(), mac.data(), mac.size()); }
 
-    /// Changes the source addresses.
-    void set_source(const MacAddress& mac, std::uint32_t ip) noexcept;
+    /// Changes the source addresses. `ip` is of the template's version.
+    void set_source(const MacAddress& mac, const IpAddress& ip) noexcept;
 
-    /// Changes the TTL and the class (RFC 2474), 0..63.
+    /// Changes the TTL, or the hop limit, and the class (RFC 2474), 0..63.
     void set_ttl_dscp(std::uint8_t ttl, std::uint8_t dscp) noexcept;
 
     /// Writes length() bytes to `out` for a datagram of `payload_length` <= kMaxUdpPayload bytes. The IPv4
-    /// checksum is valid; the UDP checksum is `udp_checksum` as given (0: none).
+    /// checksum is valid; the UDP checksum is `udp_checksum` as given (0: none, which receivers of IPv6
+    /// refuse).
     [[gnu::always_inline]] void write(std::uint8_t* out, std::size_t payload_length,
                                       std::uint16_t udp_checksum = 0) const noexcept {
+        if (ipv6_) [[unlikely]] {
+            write6(out, payload_length, udp_checksum);
+            return;
+        }
         // The last 42 bytes are always there, the tag makes it 46: two copies of fixed size, overlapping.
         std::memcpy(out, bytes_.data(), 16);
         std::memcpy(out + length_ - 42, bytes_.data() + length_ - 42, 42);
-        std::uint8_t* const ip = out + ipv4_offset();
+        std::uint8_t* const ip = out + length_ - kUdpHeader - kIpv4Header;
         const auto udp_length = static_cast<std::uint16_t>(payload_length + kUdpHeader);
         const auto ip_length = static_cast<std::uint16_t>(udp_length + kIpv4Header);
         std::uint32_t sum = sum_without_length_ + ip_length;
@@ -242,9 +278,13 @@ class NetHeaderTemplate {
     }
 
   private:
-    std::array<std::uint8_t, 48> bytes_{};
+    void write6(std::uint8_t* out, std::size_t payload_length, std::uint16_t udp_checksum) const noexcept;
+    void sum_up() noexcept;
+
+    std::array<std::uint8_t, 72> bytes_{};
     std::size_t length_ = 0;
-    std::uint32_t sum_without_length_ = 0;  ///< folded to 16 bits
+    std::uint32_t sum_without_length_ = 0;  ///< of the IPv4 header, folded to 16 bits
+    bool ipv6_ = false;
 };
 
 /// Writes the headers of one datagram of `payload_length` <= kMaxUdpPayload bytes to `out`, which has room
@@ -255,18 +295,5 @@ inline std::size_t write_headers(std::uint8_t* out, const NetHeaderSpec& spec, s
     headers.write(out, payload_length, udp_checksum);
     return headers.length();
 }
-
-/// Holds the values for the headers of a datagram over IPv6.
-struct NetHeader6Spec {
-    MacAddress src_mac{}, dst_mac{};
-    Ipv6 src_ip{}, dst_ip{};
-    std::uint16_t src_port = 0, dst_port = 0;
-    std::uint8_t hop_limit = 1;
-};
-
-/// Writes kNetHeader6 bytes to `out`: the headers of one datagram of `payload_length` <= kMaxUdpPayload
-/// bytes, without VLAN tag. `udp_checksum` stays as given; receivers refuse 0.
-void write_headers6(std::uint8_t* out, const NetHeader6Spec& spec, std::size_t payload_length,
-                    std::uint16_t udp_checksum) noexcept;
 
 }  // namespace spead::wire

@@ -198,12 +198,12 @@ std::vector<Input> fuzz::seeds() {
         }
     }
     for (const int next : {17, 0, 60, 44}) {
-        NetHeader6Spec way;
-        way.dst_ip = {0xFF15000000000000, 1};
+        NetHeaderSpec way;
+        way.dst_ip = Ipv6{0xFF15000000000000, 1};
         way.dst_port = 7148;
         const Input packet = spead_packet(48, 200, 200, {});
         Input frame(kNetHeader6);
-        write_headers6(frame.data(), way, packet.size(), 0xBEEF);
+        write_headers(frame.data(), way, packet.size(), 0xBEEF);
         frame.insert(frame.end(), packet.begin(), packet.end());
         if (next != 17) {
             const Input extension = {17, 0, 0, 1, 0, 0, 0, 7};

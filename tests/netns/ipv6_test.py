@@ -172,10 +172,66 @@ class Hostile(Ipv6Test):
         self.assertEqual(packets["malformed"], 3)
 
 
+class Send(Ipv6Test):
+    """Packets of our frames, which a plain socket hears only if the kernel finds their checksums right."""
+
+    def hearer(self, address, group=None):
+        made = self.far_socket(socket.AF_INET6, socket.SOCK_DGRAM)
+        made.bind(("::" if group else address, 7148))
+        if group:
+            index = self.within(self.far, lambda: socket.if_nametoindex("peer"))
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, packed(group) + struct.pack("@I", index))
+        made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_RECVHOPLIMIT, 1)
+        made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_RECVTCLASS, 1)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+        made.settimeout(10)
+        return made
+
+    def sends(self, endpoint, *words, hearer):
+        """Sources, hop limits and classes of the packets of 20 heaps, all of which the hearer gets."""
+        running = self.start("send", endpoint, "--port", FRAMES, "--heaps", "20", "--heap-size", "2000", *words,
+                             prefix=self.inside)
+        report = running.wait().report
+        sent = report["sends"][0]["packets"]
+        heard = set()
+        for _ in range(sent):
+            _, facts, _, source = hearer.recvmsg(65536, 256)
+            values = {kind: struct.unpack("@i", data)[0] for _, kind, data in facts}
+            heard.add((source[0].partition("%")[0], values[socket.IPV6_HOPLIMIT], values[socket.IPV6_TCLASS]))
+        return heard
+
+    def test_a_group(self):
+        hearer = self.hearer("::", "ff15::1")
+        self.assertEqual(self.sends("[ff15::1]:7148", "--ttl", "5", "--dscp", "46", hearer=hearer),
+                         {("fd00:9::1", 5, 46 << 2)})
+
+    def test_a_host_that_the_kernel_asks_for(self):
+        hearer = self.hearer("fd00:9::2")
+        self.assertEqual(self.sends("[fd00:9::2]:7148", hearer=hearer), {("fd00:9::1", 1, 0)})
+
+    def test_a_host_that_does_not_answer(self):
+        running = self.start("send", "[fd00:9::77]:7148", "--port", FRAMES, "--heaps", "1", prefix=self.inside)
+        said = running.wait(1).err
+        self.assertIn("fd00:9::77", said)
+        self.assertIn("did not answer neighbour solicitations", said)
+
+    def test_the_programs_understand_each_other(self):
+        receiver = self.listening("[ff15::1]+1:7148", "--joint", "--sink", "verify", "--exit-on-stop", groups=["ff15::1"])
+        outside = ["ip", "netns", "exec", self.far]
+        sender = self.start("send", "[ff15::1]+1:7148", "--port", "net_af_packet0,iface=peer", "--heaps", "100", "--verify",
+                            "--heap-size", "20000", "--rate", "200Mbps", prefix=outside)
+        sender.wait()
+        self.assert_stream(receiver.wait().report, "s0", complete=100, malformed=0)
+
+
 class Refused(Ipv6Test):
-    def test_sending_is_refused_with_the_endpoint(self):
-        self.refused("send", "[ff15::1]:7148", "--port", FRAMES, prefix=self.inside,
-                     says=["[ff15::1]:7148", "sending works over IPv4 only"])
+    def test_senders_have_one_version(self):
+        self.refused("send", "[ff15::1]:7148", "239.1.1.1:7148", "--port", FRAMES, prefix=self.inside,
+                     says=["239.1.1.1:7148", "[ff15::1]:7148", "a sender of its own"])
+
+    def test_a_port_that_asks_for_itself_wants_the_mac_address(self):
+        self.refused("send", "[fd00:9::2]:7148", "--port", "net_tap0,iface=sd0", prefix=self.inside,
+                     says=["[fd00:9::2]:7148", "addresses of IPv4 only", "--dst-mac"])
 
     def test_an_endpoint_of_two_families_is_refused(self):
         self.refused("recv", "[ff15::1]:7148@10.9.0.2", "--port", FRAMES, prefix=self.inside, says=["10.9.0.2", "family"])

@@ -78,6 +78,38 @@ TEST(DestinationHeader, PutsAChecksumOverPiecesOfAnyLengthIntoTheHeaders) {
     EXPECT_NE(reinterpret_cast<const rte_udp_hdr*>(ip + 1)->dgram_cksum, 0);
 }
 
+wire::NetHeaderSpec spec6(bool vlan) {
+    wire::NetHeaderSpec s = spec(vlan);
+    s.src_ip = parse_ip("fd00:1:2:3:4:5:6:7");
+    s.dst_ip = parse_ip("ff15::89ab:cdef");
+    s.dst_mac = wire::multicast_mac_of(s.dst_ip);
+    return s;
+}
+
+TEST(DestinationHeader, SumsUpIpv6AsDpdkDoes) {
+    for (const std::size_t payload : {std::size_t{49}, std::size_t{1472}, std::size_t{65000}}) {
+        Bytes out(64);
+        DestinationHeader(spec6(false), UdpChecksum::port).write(out.data(), payload);
+        const auto* const ip = reinterpret_cast<const rte_ipv6_hdr*>(out.data() + 14);
+        EXPECT_EQ(reinterpret_cast<const rte_udp_hdr*>(ip + 1)->dgram_cksum, rte_ipv6_phdr_cksum(ip, 0))
+            << payload;
+    }
+    const DestinationHeader header(spec6(true), UdpChecksum::software);
+    ASSERT_EQ(header.length(), 66U);
+    for (const std::size_t split : {0, 1, 41, 250, 499, 500}) {
+        Bytes out(66 + 500);
+        for (std::size_t i = 66; i < out.size(); ++i)
+            out[i] = static_cast<std::uint8_t>(i * 7);
+        header.write(out.data(), 500);
+        const std::uint8_t* const at = out.data() + 66;
+        const std::array<std::span<const std::uint8_t>, 2> pieces{std::span(at, split),
+                                                                  std::span(at + split, 500 - split)};
+        header.patch_checksum(out.data(), pieces);
+        const auto* const ip = reinterpret_cast<const rte_ipv6_hdr*>(out.data() + 18);
+        EXPECT_EQ(rte_ipv6_udptcp_cksum_verify(ip, ip + 1), 0) << split;
+    }
+}
+
 /// Checks that the destination's stamp writes the same bytes as its headers and the packetiser, one after the
 /// other.
 void expect_same(StampedDestination& destination, const Packetiser& p, const Packetiser::Packet& packet) {
@@ -109,14 +141,14 @@ void expect_same(StampedDestination& destination, const Packetiser& p, const Pac
 
 TEST(PacketStamp, WritesTheSameBytesAsThePacketMadeInFull) {
     std::vector<std::byte> memory(100'000);
-    for (const bool vlan : {false, true}) {
+    for (const wire::NetHeaderSpec& net : {spec(false), spec(true), spec6(false), spec6(true)}) {
         for (const bool repeat : {false, true}) {
             OutgoingHeap heap(wire::Flavour(48));
             heap.add_item(0x1600, memory);
             heap.add_immediate(0x1601, 12345);
             heap.set_repeat_pointers(repeat);
             const HeapLayout& layout = heap.layout(1472, nullptr);
-            const DestinationHeader header(spec(vlan), UdpChecksum::none);
+            const DestinationHeader header(net, UdpChecksum::none);
             Packetiser p;
             p.start(layout, 77);
             StampedDestination destination(header);

@@ -172,7 +172,7 @@ TEST(SocketWriter, WantsOneIpVersionAndTheInterfaceOfALinkLocalAddress) {
             both.push_back(parse_endpoints("[ff15::1]:7148").front());
             const SocketWriter writer(both, {"", 1, 0, "send s"});
         },
-        {"send s", "[ff15::1]:7148", "239.1.2.3:7148", "a stream of its own"});
+        {"send s", "[ff15::1]:7148", "239.1.2.3:7148", "a sender of its own"});
     for (const char* text : {"[ff12::1]:7148", "[fe80::1]:7148"})
         spead::test::expect_usage_error([&] { make(text, ""); }, {text, "link-local", "name the interface"});
     if (std::ifstream("/proc/net/if_inet6"))

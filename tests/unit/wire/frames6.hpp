@@ -22,14 +22,14 @@ struct Frame6 {
     Bytes payload = {'p', 'a', 'y', 'l', 'o', 'a', 'd'};
 
     Bytes build() const {
-        NetHeader6Spec spec;
+        NetHeaderSpec spec;
         spec.dst_mac = multicast_mac6(to);
         spec.src_ip = from;
         spec.dst_ip = to;
         spec.src_port = from_port;
         spec.dst_port = to_port;
         Bytes out(kNetHeader6);
-        write_headers6(out.data(), spec, payload.size(), 0xBEEF);
+        write_headers(out.data(), spec, payload.size(), 0xBEEF);
         out.insert(out.end(), payload.begin(), payload.end());
         Bytes headers;
         for (const auto& [number, header] : extensions)

@@ -45,18 +45,81 @@ TEST(Net6, AGoldenFrameGivesAddressesPortsAndPayload) {
     EXPECT_EQ(view.src_ip, sender_key(view.source()));
 
     Bytes written(kNetHeader6);
-    NetHeader6Spec spec;
+    NetHeaderSpec spec;
     spec.dst_mac = multicast_mac6(view.dst_ip6);
     spec.src_mac = {2, 0, 0, 0, 0, 9};
     spec.src_ip = view.src_ip6;
     spec.dst_ip = view.dst_ip6;
     spec.src_port = 50000;
     spec.dst_port = 7148;
-    spec.hop_limit = 4;
-    write_headers6(written.data(), spec, 3, 0xBEEF);
+    spec.ttl = 4;
+    write_headers(written.data(), spec, 3, 0xBEEF);
     Bytes wanted(frame.begin(), frame.begin() + kNetHeader6);
     wanted[15] = wanted[16] = wanted[17] = 0;  // the flow label
     EXPECT_EQ(written, wanted);
+}
+
+NetHeaderSpec spec6() {
+    NetHeaderSpec spec;
+    spec.src_mac = {2, 0, 0, 0, 0, 9};
+    spec.dst_mac = multicast_mac_of(parse_ip("ff15::1"));
+    spec.src_ip = parse_ip("fd00::7");
+    spec.dst_ip = parse_ip("ff15::1");
+    spec.src_port = 50000;
+    spec.dst_port = 7148;
+    spec.ttl = 4;
+    spec.dscp = 46;
+    return spec;
+}
+
+TEST(Net6, WrittenHeadersHaveTheBytesOfTheRfcs) {
+    NetHeaderSpec spec = spec6();
+    Bytes out(NetHeaderTemplate::kMaxLength, 0xCC);
+    ASSERT_EQ(write_headers(out.data(), spec, 100, 0x1234), 62U);
+    EXPECT_EQ(out, test::from_hex("333300000001 020000000009 86dd 6b800000 006c 11 04"
+                                  "fd000000000000000000000000000007 ff150000000000000000000000000001"
+                                  "c350 1bec 006c 1234 cccccccc"));
+    spec.vlan = 0x6123;
+    ASSERT_EQ(write_headers(out.data(), spec, 100, 0x1234), 66U);
+    EXPECT_EQ(out, test::from_hex("333300000001 020000000009 8100 6123 86dd 6b800000 006c 11 04"
+                                  "fd000000000000000000000000000007 ff150000000000000000000000000001"
+                                  "c350 1bec 006c 1234"));
+    NetHeaderTemplate headers(spec);
+    EXPECT_EQ(headers.ip_offset(), 18U);
+    headers.set_source({2, 0, 0, 0, 0, 8}, parse_ip("fd00::8"));
+    headers.set_ttl_dscp(255, 0);
+    headers.write(out.data(), 0, 0xFFFF);
+    EXPECT_EQ(out, test::from_hex("333300000001 020000000008 8100 6123 86dd 60000000 0008 11 ff"
+                                  "fd000000000000000000000000000008 ff150000000000000000000000000001"
+                                  "c350 1bec 0008 ffff"));
+}
+
+TEST(Net6, WrittenHeadersOfEveryLengthAreReadBack) {
+    NetHeaderSpec spec = spec6();
+    for (const bool tagged : {false, true}) {
+        if (tagged)
+            spec.vlan = 100;
+        const NetHeaderTemplate headers(spec);
+        for (std::size_t length = 0; length <= kMaxUdpPayload; ++length) {
+            Bytes out(headers.length());
+            headers.write(out.data(), length, 1);
+            UdpView view{};
+            ASSERT_EQ(parse_udp_general(out.data(), out.size(), out.size() + length, true, view),
+                      PortOutcome::stream);
+            ASSERT_EQ(view.payload_length, length);
+            ASSERT_EQ(view.payload_offset, headers.length());
+            ASSERT_EQ(view.source(), spec.src_ip);
+            ASSERT_EQ(view.destination(), spec.dst_ip);
+            ASSERT_EQ(view.src_port, spec.src_port);
+            ASSERT_EQ(view.dst_port, spec.dst_port);
+        }
+    }
+}
+
+/// Tests the example of RFC 4291, appendix A.
+TEST(Net6, AMacAddressGivesALinkLocalAddress) {
+    EXPECT_EQ(IpAddress(link_local_of({0x34, 0x56, 0x78, 0x9A, 0xBC, 0xDE})),
+              parse_ip("fe80::3656:78ff:fe9a:bcde"));
 }
 
 TEST(Net6, EveryTruncationIsMalformedAndNothingBeyondIsRead) {

@@ -389,7 +389,7 @@ NetHeaderSpec sample_spec() {
 }
 
 TEST(Net, WrittenHeadersHaveTheBytesOfTheRfcs) {
-    Bytes out(NetHeaderTemplate::kMaxLength, 0xCC);
+    Bytes out(kNetHeader + kVlanTag, 0xCC);
     ASSERT_EQ(write_headers(out.data(), sample_spec(), 100), 42U);
     EXPECT_EQ(out, test::from_hex("01005e010203 021122334455 0800"
                                   "45b8 0080 0000 4000 0411 7aaa 0a000007 ef010203"
@@ -399,7 +399,7 @@ TEST(Net, WrittenHeadersHaveTheBytesOfTheRfcs) {
 TEST(Net, AWrittenVlanTagStandsBeforeTheEthertype) {
     NetHeaderSpec spec = sample_spec();
     spec.vlan = 0x6123;
-    Bytes out(NetHeaderTemplate::kMaxLength, 0xCC);
+    Bytes out(kNetHeader + kVlanTag, 0xCC);
     ASSERT_EQ(write_headers(out.data(), spec, 100, 0x1234), 46U);
     EXPECT_EQ(out, test::from_hex("01005e010203 021122334455 8100 6123 0800"
                                   "45b8 0080 0000 4000 0411 7aaa 0a000007 ef010203"
@@ -412,7 +412,7 @@ TEST(Net, WrittenHeadersOfEveryLengthAreReadBack) {
         if (tagged)
             spec.vlan = 100;
         const NetHeaderTemplate headers(spec);
-        EXPECT_EQ(headers.ipv4_offset(), tagged ? 18U : 14U);
+        EXPECT_EQ(headers.ip_offset(), tagged ? 18U : 14U);
         for (std::size_t length = 0; length <= kMaxUdpPayload; ++length) {
             Bytes out(headers.length());
             headers.write(out.data(), length);
@@ -422,8 +422,8 @@ TEST(Net, WrittenHeadersOfEveryLengthAreReadBack) {
             ASSERT_EQ(view.payload_length, length);
             ASSERT_EQ(view.payload_offset, headers.length());
             ASSERT_EQ(view.vlan_tags, tagged ? 1 : 0);
-            ASSERT_EQ(view.src_ip, spec.src_ip);
-            ASSERT_EQ(view.dst_ip, spec.dst_ip);
+            ASSERT_EQ(view.source(), spec.src_ip);
+            ASSERT_EQ(view.destination(), spec.dst_ip);
             ASSERT_EQ(view.src_port, spec.src_port);
             ASSERT_EQ(view.dst_port, spec.dst_port);
         }

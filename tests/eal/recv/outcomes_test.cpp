@@ -179,6 +179,9 @@ TEST(PortOutcomes, KnowTheUdpChecksumWhereSoftwareIsAskedToLook) {
         const Bytes good = with_checksum(frame(MadeHeap{}.datagram(0, 400 + odd, true), {}));
         EXPECT_EQ(outcome(good), PortOutcome::stream);
         EXPECT_EQ(outcome(good, 0, {20, 30, 50}), PortOutcome::stream);
+        for (std::size_t first = 35; first < 60; first++)
+            for (std::size_t second = 100; second < 104; second++)
+                EXPECT_EQ(outcome(good, 0, {first, second, 51, 90}), PortOutcome::stream) << first << second;
         // Every bit counts, of the addresses too.
         for (const std::size_t at : {good.size() - 1, good.size() - 2, std::size_t{60}, std::size_t{27}}) {
             Bytes bad = good;

@@ -27,7 +27,8 @@ class SocketWriter final : public PacketWriter {
         std::string where{};  ///< of errors
     };
 
-    /// Makes a socket for these endpoints, which are of one IP version, at least one. Throws UsageError, Error.
+    /// Makes a socket for these endpoints, which are of one IP version, at least one. Throws UsageError,
+    /// Error.
     SocketWriter(const std::vector<Endpoint>& endpoints, const Options& options);
     /// Uses a socket that is there, and closes it. Throws Error when it is no datagram socket.
     SocketWriter(FileDescriptor fd, std::vector<SocketAddress> destinations, std::string where);

@@ -17,10 +17,11 @@ class SelftestCommand final : public CommandWith<SelftestOptions> {
         OptionSet options(app);
         options.text("--port", options_.port, "PORT", "As for --port of recv");
         options.text("--to", options_.destination, "GROUP:PORT", "Destination of the test packets");
+        options.flag("--gpu", options_.gpu, "Try the first GPU, too; without --port, it alone");
         options.flag("--json", options_.json, "Print JSON on standard output");
     }
     void complete(Invocation&, const DefaultPort&) override {
-        if (options_.port.empty())
+        if (options_.port.empty() && !options_.gpu)
             throw_usage("--port",
                         "it is missing: dpdk-spead selftest --port PORT (`dpdk-spead info` lists them)");
     }

@@ -9,6 +9,7 @@
 #include "app/exit_status.hpp"
 #include "app/inspect/driver_table.hpp"
 #include "app/inspect/format_list.hpp"
+#include "app/inspect/gpu_steps.hpp"
 #include "app/inspect/port_facts.hpp"
 #include "app/inspect/port_look.hpp"
 #include "base/error.hpp"
@@ -165,6 +166,8 @@ int info(const InfoOptions& options, const std::vector<std::string>& eal_words) 
         nlohmann::ordered_json all{{"version", 1}, {"ports", list}};
         if (options.ports.empty())
             all["copies"] = copies();
+        if (options.ports.empty())
+            all["gpu"] = gpu_document();
         tell(stdout, "{}\n", all.dump(2));
     } else {
         if (ports.empty())
@@ -172,7 +175,7 @@ int info(const InfoOptions& options, const std::vector<std::string>& eal_words) 
         for (const Looked& port : ports)
             tell(stdout, "{}{}", &port == &ports.front() ? "" : "\n", describe(port.facts));
         if (options.ports.empty())
-            tell(stdout, "\ncopies of payload: {}\n", copies());
+            tell(stdout, "\ncopies of payload: {}\nGPU: {}\n", copies(), gpu_text());
     }
     std::erase_if(ports, [](const Looked& port) { return port.facts.error.empty(); });
     if (options.ports.empty() || ports.empty())

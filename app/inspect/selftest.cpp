@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/exit_status.hpp"
+#include "app/inspect/gpu_steps.hpp"
 #include "app/inspect/port_look.hpp"
 #include "app/inspect/selftest_steps.hpp"
 #include "base/error.hpp"
@@ -86,7 +87,31 @@ Findings try_all(const port::PlannedPort& planned, const Endpoint& destination, 
 
 }  // namespace
 
+namespace {
+
+/// Prints the findings, behind the facts of a port if there is one. Returns the exit status.
+int report(const SelftestOptions& options, const Findings& found, const PortFacts* facts) {
+    if (options.json) {
+        nlohmann::ordered_json document = findings_document(found);
+        if (facts != nullptr)
+            document["port"] = port_document(*facts);
+        tell(stdout, "{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    } else if (facts != nullptr) {
+        tell(stdout, "{}\n{}", describe(*facts), describe(found));
+    } else {
+        tell(stdout, "{}", describe(found));
+    }
+    return any_failed(found) ? kFailure : kSuccess;
+}
+
+}  // namespace
+
 int selftest(const SelftestOptions& options, const std::vector<std::string>& eal_words) {
+    Findings found;
+    if (options.gpu)
+        found = try_gpu();
+    if (options.port.empty())
+        return report(options, found, nullptr);
     const Endpoint destination = destination_of(options);
     door::EalStart eal(runtime::EalOptions::parse(eal_words));
     const port::PlannedPort planned = plan_port(options, eal.options());
@@ -102,16 +127,9 @@ int selftest(const SelftestOptions& options, const std::vector<std::string>& eal
                  .name = "dpdk-spead-selftest",
                  .bus = runtime::BusNeeds::of({&planned, 1})});
     eal.start();
-    const Findings found = try_all(planned, destination, facts, signals);
+    append(found, try_all(planned, destination, facts, signals));
     signals.give_back();
-    if (options.json) {
-        nlohmann::ordered_json document = findings_document(found);
-        document["port"] = port_document(facts);
-        tell(stdout, "{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-    } else {
-        tell(stdout, "{}\n{}", describe(facts), describe(found));
-    }
-    return any_failed(found) ? kFailure : kSuccess;
+    return report(options, found, &facts);
 }
 
 }  // namespace spead::app

@@ -43,7 +43,8 @@ std::uint64_t lost_packets(const Json& stream) {
 std::uint64_t lost_heaps(const Json& stream) {
     // Heaps of chunks count there, also those that were tracked.
     if (const Json& chunks = member(stream, "chunks"); !chunks.is_null())
-        return count(chunks, "heaps_missing") + count(chunks, "heaps_skipped");
+        return count(chunks, "heaps_missing") + count(chunks, "heaps_device_error") +
+               count(chunks, "heaps_skipped");
     const Json& heaps = member(stream, "heaps");
     std::uint64_t lost =
         count(heaps, "dropped_full") + count(heaps, "unwritten") + count(heaps, "device_error");

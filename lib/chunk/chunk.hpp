@@ -56,6 +56,10 @@ struct Chunk {
     /// Marks a chunk that the window began or ended with, rather than its packets: some of its heaps were
     /// never to come here.
     bool cut = false;
+    /// Marks a chunk some of whose payload will never come, because the engine that moves it has failed: it
+    /// is lost as a whole. Set by a member before it lets the chunk go; ChunkRing::take() then empties
+    /// presence.
+    std::atomic<bool> broken{false};
 
     /// Holds what one member placed into the chunk. Each member writes its own, while the chunk is in the
     /// window.

@@ -78,7 +78,7 @@ class ChunkLane {
         else
             member_.boundary();
         noted_source_ = !votes_;
-        if (stopped_) [[unlikely]]
+        if (stopped_ && member_.settled()) [[unlikely]]
             leave();
     }
     void expire(std::uint64_t now) noexcept {
@@ -92,7 +92,11 @@ class ChunkLane {
         else
             member_.offline();
     }
-    /// Ends the run for this lane: no packets come any more, and no copy is outstanding.
+    /// Leaves the copies to an engine (Member::copied_by). Before the first packet.
+    void copied_by(const heap::Tickets& tickets) noexcept { member_.copied_by(tickets); }
+    /// Returns whether it may leave, with no packets to come (Member::settled).
+    bool settled() noexcept { return member_.settled(); }
+    /// Ends the run for this lane: no packets come any more, no copy is outstanding, and it is settled.
     void leave() noexcept {
         if (tracks_)
             tracked_->flush(0);

@@ -197,6 +197,13 @@ bool Member::boundary() noexcept {
         used_any_ = false;
         note_use();
     }
+    if (tickets_ != nullptr) [[unlikely]] {
+        go_online();
+        const bool moved = refresh();
+        report_moved();
+        window_.try_hand_over();
+        return moved;
+    }
     if (online_) [[likely]]
         rte_rcu_qsbr_quiescent(window_.qsbr_.get(), number_);
     else
@@ -204,6 +211,53 @@ bool Member::boundary() noexcept {
     const bool changed = refresh();
     window_.try_hand_over();
     return changed;
+}
+
+/// Lets go the chunks that are in none of its slots. rte_rcu_qsbr_quiescent() would report the window's
+/// latest token; the slots are those of this one.
+void Member::report() noexcept {
+    std::uint64_t& reported = window_.qsbr_->qsbr_cnt[number_].cnt;
+    if (__atomic_load_n(&reported, __ATOMIC_RELAXED) != token_)
+        __atomic_store_n(&reported, token_, __ATOMIC_RELEASE);
+}
+
+/// Lets go the chunks that were in none of its slots when copies were listed that have been made by now. So
+/// all copies into these have been made.
+void Member::report_moved() noexcept {
+    if (tickets_->failed()) [[unlikely]] {
+        if (has_broken_ || break_chunks())
+            report();
+        return;
+    }
+    std::uint64_t& reported = window_.qsbr_->qsbr_cnt[number_].cnt;
+    if (due_ != 0 && !tickets_->is_out(due_ticket_))
+        __atomic_store_n(&reported, std::exchange(due_, 0), __ATOMIC_RELEASE);
+    if (due_ != 0 || __atomic_load_n(&reported, __ATOMIC_RELAXED) == token_)
+        return;
+    if (!tickets_->any_out())
+        return report();
+    due_ = token_;
+    due_ticket_ = tickets_->last();
+}
+
+/// Marks the chunks that it has put packets into. Returns false when another member has the turn.
+bool Member::break_chunks() noexcept {
+    if (!window_.try_turn())
+        return false;
+    window_.break_chunks_of(number_);
+    window_.end_turn();
+    has_broken_ = true;
+    return true;
+}
+
+bool Member::settled() noexcept {
+    if (tickets_ == nullptr || left_)
+        return true;
+    if (tickets_->failed())
+        return has_broken_ || break_chunks();
+    if (!std::exchange(leaving_, true))
+        leaving_ticket_ = tickets_->last();
+    return !tickets_->is_out(leaving_ticket_);
 }
 
 void Member::look() noexcept {
@@ -220,10 +274,10 @@ void Member::passed() noexcept {
         used_any_ = false;
         note_use();
     }
-    // rte_rcu_qsbr_quiescent() would report the window's latest token. The slots are those of this one.
-    std::uint64_t& reported = window_.qsbr_->qsbr_cnt[number_].cnt;
-    if (__atomic_load_n(&reported, __ATOMIC_RELAXED) != token_)
-        __atomic_store_n(&reported, token_, __ATOMIC_RELEASE);
+    if (tickets_ != nullptr) [[unlikely]]
+        report_moved();
+    else
+        report();
     window_.try_hand_over();
 }
 
@@ -231,6 +285,7 @@ void Member::offline() noexcept {
     if (!online_ || left_)
         return;
     online_ = false;
+    due_ = 0;
     std::fill(slots_.begin(), slots_.end(), nullptr);
     token_ = 0;
     head_ = -1;  // newest() refreshes then

@@ -152,6 +152,7 @@ void ChunkRing::zero(Owned& owned) noexcept {
     std::memset(chunk.present.data(), 0, chunk.present.size());
     std::memset(chunk.parts.data(), 0, chunk.parts.size());
     std::fill(chunk.shares.begin(), chunk.shares.end(), Chunk::Share{});
+    chunk.broken.store(false, std::memory_order_relaxed);
 }
 
 Chunk* ChunkRing::take() noexcept {
@@ -162,8 +163,11 @@ Chunk* ChunkRing::take() noexcept {
     chunk.holder.store(Holder::user, std::memory_order_relaxed);
     std::uint64_t set = 0;
     add_up_shares(chunk, set);
+    const bool broken = chunk.broken.load(std::memory_order_relaxed);
+    if (broken) [[unlikely]]
+        std::memset(chunk.parts.data(), 0, chunk.parts.size());
     const std::uint64_t here = reduce(chunk, chunks_[chunk.index]->layout);
-    chunk.doubled = set - here;
+    chunk.doubled = broken ? 0 : set - here;
     constexpr auto relaxed = std::memory_order_relaxed;
     counts_.taken.fetch_add(1, relaxed);
     counts_.complete.fetch_add(chunk.complete() ? 1 : 0, relaxed);

@@ -294,6 +294,18 @@ void ChunkWindow::close_idle(std::uint64_t now) noexcept {
     publish();
 }
 
+/// Marks the chunks that a member has put packets into. In its turn.
+void ChunkWindow::break_chunks_of(unsigned member) noexcept {
+    const auto mark = [member](Chunk* chunk) {
+        if (chunk != nullptr && chunk->shares[member].first != 0)
+            chunk->broken.store(true, std::memory_order_relaxed);
+    };
+    for (const std::atomic<Chunk*>& slot : slots_)
+        mark(slot.load(std::memory_order_relaxed));
+    for (std::size_t i = retired_first_; i != retired_end_; i++)
+        mark(retired_[i & (retired_.size() - 1)].chunk);
+}
+
 /// Retires all chunks; the next packet begins a new window.
 void ChunkWindow::close_all() noexcept {
     for (std::atomic<Chunk*>& slot : slots_)

@@ -12,6 +12,7 @@
 #include "chunk/chunk.hpp"
 #include "chunk/chunk_ring.hpp"
 #include "chunk/resync.hpp"
+#include "heap/tickets.hpp"
 
 struct rte_rcu_qsbr;
 
@@ -136,6 +137,7 @@ class ChunkWindow {
     bool hand_over_retired() noexcept;
     void close_idle(std::uint64_t now) noexcept;
     void close_all() noexcept;
+    void break_chunks_of(unsigned member) noexcept;
 
     ChunkWindowConfig config_;
     ChunkRing& ring_;
@@ -177,6 +179,15 @@ class Member {
     ~Member();
     Member(const Member&) = delete;
     Member& operator=(const Member&) = delete;
+
+    /// Leaves its copies to an engine that makes them later, in batches that `tickets` number; it outlives
+    /// the member. boundary() then lets chunks go when the copies that were listed before have been made. If
+    /// the engine fails, the chunks that this member has put packets into are broken. Before the first
+    /// packet.
+    void copied_by(const heap::Tickets& tickets) noexcept { tickets_ = &tickets; }
+    /// Returns whether it may leave, with no packets to come: no copy of its own is out any more, and what
+    /// the engine has lost is marked. Ask again after the next batches otherwise. True without an engine.
+    bool settled() noexcept;
 
     /// Says why a packet has no chunk.
     enum class Missing : std::uint8_t {
@@ -235,9 +246,11 @@ class Member {
         return head_;
     }
     /// Notes that a packet was placed into the chunk, for timeouts and lossless eviction.
-    void used(const Chunk& chunk) noexcept {
+    void used(Chunk& chunk) noexcept {
         highest_ = chunk.id > highest_ ? chunk.id : highest_;
         used_any_ = true;
+        if (has_broken_) [[unlikely]]
+            chunk.broken.store(true, std::memory_order_relaxed);
     }
     /// Does used() for a chunk that a packet was placed into since the slots were refreshed.
     void used_again() noexcept { used_any_ = true; }
@@ -250,20 +263,29 @@ class Member {
     bool lags(const Request& r) noexcept;
     void note_position() noexcept;
     void note_use() noexcept;
+    void report() noexcept;
+    void report_moved() noexcept;
+    bool break_chunks() noexcept;
 
     ChunkWindow& window_;
     unsigned number_;
     std::uint64_t mask_;
-    std::vector<Chunk*> slots_;     ///< copy
-    std::int64_t head_ = -1;        ///< copy
-    std::int64_t tail_ = 0;         ///< copy
-    std::uint64_t token_ = 0;       ///< of the copy
-    std::int64_t highest_ = -1;     ///< id of its packets since the window began anew
-    std::int64_t former_ = -1;      ///< highest_ before the window began anew
-    std::int64_t lags_from_ = -1;   ///< id that its packets went on from when it lagged last
-    std::uint64_t lags_since_ = 0;  ///< ticks
-    std::uint32_t restarts_ = 0;    ///< that it has taken notice of
-    bool used_any_ = false;         ///< since the last boundary
+    std::vector<Chunk*> slots_;                 ///< copy
+    std::int64_t head_ = -1;                    ///< copy
+    std::int64_t tail_ = 0;                     ///< copy
+    std::uint64_t token_ = 0;                   ///< of the copy
+    std::int64_t highest_ = -1;                 ///< id of its packets since the window began anew
+    std::int64_t former_ = -1;                  ///< highest_ before the window began anew
+    std::int64_t lags_from_ = -1;               ///< id that its packets went on from when it lagged last
+    std::uint64_t lags_since_ = 0;              ///< ticks
+    std::uint32_t restarts_ = 0;                ///< that it has taken notice of
+    const heap::Tickets* tickets_ = nullptr;    ///< null: it copies itself, before each boundary
+    std::uint64_t due_ = 0;                     ///< token to report when copies have been made; 0: none
+    heap::Tickets::Ticket due_ticket_ = 0;      ///< of the last of these copies
+    heap::Tickets::Ticket leaving_ticket_ = 0;  ///< of its last copy, once it leaves
+    bool leaving_ = false;
+    bool has_broken_ = false;  ///< the engine has failed, and its chunks are marked
+    bool used_any_ = false;    ///< since the last boundary
     bool online_ = false;
     bool left_ = false;
 };

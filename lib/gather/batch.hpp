@@ -34,6 +34,7 @@ struct alignas(4096) Batch {
     std::array<Piece, kMaxPieces> pieces;
     // The lcore's own.
     std::array<void*, kMaxPackets> packets;  ///< mbufs, to free when the batch is done
+    std::uint32_t mbufs = 0;                 ///< of these, with all their segments
     void* pool = nullptr;                    ///< of all of them; null: of others, or unknown
 
     bool empty() const noexcept { return packet_count == 0; }
@@ -48,7 +49,7 @@ struct alignas(4096) Batch {
     /// Keeps a packet, whose pieces have been added; there is room.
     void keep(void* packet) noexcept { packets[packet_count++] = packet; }
     void clear() noexcept {
-        piece_count = packet_count = 0;
+        piece_count = packet_count = mbufs = 0;
         bytes = 0;
     }
 };

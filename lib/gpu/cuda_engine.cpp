@@ -107,7 +107,6 @@ class CudaEngine::Work {
     void check(const Batch& batch);
     bool finish_done();
     void ask_driver();
-    void wait_until_quiet();
     bool is_quiet() const;
 
     memory::Mapping host_;
@@ -153,7 +152,7 @@ void CudaEngine::Work::run() noexcept {
         serve_all();
     } catch (const std::exception& e) {
         connections.fail(fmt::format("{}: {}", kEngine, reason_of(e)));
-        wait_until_quiet();
+        wait_until_quiet([this] { return is_quiet(); });
     }
     connections.end();
 }
@@ -229,23 +228,6 @@ void CudaEngine::Work::ask_driver() {
         return;
     asked_ = now;
     (void)lanes_[flying_.front().lane]->stream.idle();
-}
-
-/// Waits until the GPU reads and writes nothing any more.
-void CudaEngine::Work::wait_until_quiet() {
-    Clock::time_point answered = Clock::now();
-    ShortWait idle;
-    unsigned rounds = 0;
-    for (;; idle.wait(rounds)) {
-        try {
-            if (is_quiet())
-                return;
-            answered = Clock::now();
-        } catch (const std::exception&) {
-            if (Clock::now() - answered >= kLost)
-                return;
-        }
-    }
 }
 
 bool CudaEngine::Work::is_quiet() const {

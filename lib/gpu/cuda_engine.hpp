@@ -23,13 +23,12 @@ namespace spead::gpu {
 ///
 /// The first call of the driver that fails ends the engine, with the call's name. So does a packet that lies
 /// in no registered memory. Channels end when the streams are idle, or when the driver has answered nothing
-/// but failures for kLost: then the GPU's context is gone, and with it all that it ran.
+/// but failures for kLost (gpu/objects.hpp): then the GPU's context is gone, and with it all that it ran.
 class CudaEngine final : public gather::Engine {
   public:
     static constexpr std::size_t kStreams = 4;
     /// Limits the batches that the driver has.
     static constexpr std::size_t kMostInFlight = 64;
-    static constexpr std::chrono::milliseconds kLost{500};
 
     /// Makes the streams and their words, and starts the thread, on one of the CPUs; none: on any. Throws
     /// Error.

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <map>
 #include <mutex>
+#include <pthread.h>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -57,7 +58,17 @@ void find(void* library, const std::string& path, cuda::Entry<P...>& entry) {
 
 }  // namespace
 
+std::atomic<bool> Driver::inherited_{false};
+
+void Driver::refuse_inherited() {
+    throw_error(std::string(kWhere),
+                "NVIDIA's driver was loaded by the parent of this process, and does not survive fork(2); use "
+                "the GPU in the parent, or start the child with exec(2) (Python: the method spawn)");
+}
+
 std::shared_ptr<const Driver> Driver::load(const std::string& library) {
+    if (is_inherited())
+        refuse_inherited();
     static std::mutex mutex;
     static std::map<std::string, std::shared_ptr<const Driver>> loaded;
     const std::lock_guard lock(mutex);
@@ -81,6 +92,10 @@ Driver::Driver(const std::string& path) {
 #define SPEAD_CUDA_FIND(member, symbol, ...) find(library, path, api_.member);
     SPEAD_CUDA_FUNCTIONS(SPEAD_CUDA_FIND)
 #undef SPEAD_CUDA_FIND
+    static const int noticed =
+        pthread_atfork(nullptr, nullptr, [] { inherited_.store(true, std::memory_order_relaxed); });
+    if (noticed != 0)
+        throw_error(std::string(kWhere), "no memory to notice fork(2)");
     call(&cuda::Api::init, 0u);
     call(&cuda::Api::device_count, &devices_);
     if (devices_ == 0)

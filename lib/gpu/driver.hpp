@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
 #include <concepts>
 #include <memory>
 #include <string>
@@ -16,6 +17,9 @@ namespace spead::gpu {
 
 /// Holds the driver's library. Each call that fails is an Error with its name, arguments and result. Methods
 /// may be called by any thread; control code and engine threads only, never lcores: calls lock and wait.
+///
+/// The driver does not survive fork(2): in a child of the process that loaded it nothing calls it any more.
+/// There load() and call() throw Error, and objects that the child has inherited are given back by nobody.
 class Driver {
   public:
     static constexpr const char* kLibrary = "libcuda.so.1";
@@ -28,6 +32,8 @@ class Driver {
     template <typename... P>
     void call(cuda::Entry<P...> cuda::Api::*entry, std::type_identity_t<P>... arguments) const {
         const cuda::Entry<P...>& e = api_.*entry;
+        if (is_inherited()) [[unlikely]]
+            refuse_inherited();
         if (const cuda::Result result = e.function(arguments...); result != cuda::kSuccess) [[unlikely]]
             fail(e.name, result, arguments_text(arguments...));
     }
@@ -36,6 +42,8 @@ class Driver {
     template <typename... P>
     bool ready(cuda::Entry<P...> cuda::Api::*entry, std::type_identity_t<P>... arguments) const {
         const cuda::Entry<P...>& e = api_.*entry;
+        if (is_inherited()) [[unlikely]]
+            refuse_inherited();
         const cuda::Result result = e.function(arguments...);
         if (result == cuda::kNotReady)
             return false;
@@ -48,6 +56,8 @@ class Driver {
     template <typename... P>
     void try_call(cuda::Entry<P...> cuda::Api::*entry, std::type_identity_t<P>... arguments) const noexcept {
         const cuda::Entry<P...>& e = api_.*entry;
+        if (is_inherited()) [[unlikely]]
+            return;
         if (const cuda::Result result = e.function(arguments...); result != cuda::kSuccess) [[unlikely]]
             log_failure(e.name, result);
     }
@@ -59,6 +69,10 @@ class Driver {
 
   private:
     explicit Driver(const std::string& library);
+
+    /// Returns whether this process is a child of the one that loaded a driver.
+    static bool is_inherited() noexcept { return inherited_.load(std::memory_order_relaxed); }
+    [[noreturn]] static void refuse_inherited();
 
     template <typename T>
     static std::string argument_text(T argument) {
@@ -80,6 +94,8 @@ class Driver {
     [[noreturn]] void fail(const char* name, cuda::Result result, const std::string& arguments) const;
     void log_failure(const char* name, cuda::Result result) const noexcept;
     std::string result_text(cuda::Result result) const;
+
+    static std::atomic<bool> inherited_;
 
     cuda::Api api_;
     int devices_ = 0;

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/short_wait.hpp"
 
 namespace spead::gpu {
 
@@ -78,6 +79,26 @@ void Stream::finish(std::chrono::milliseconds patience) const {
                 "it hangs (the kernel's log, Xid)",
                 context_->facts().name, patience.count());
         std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+}
+
+bool wait_until_quiet(const std::function<bool()>& idle, std::chrono::milliseconds patience) {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point begun = Clock::now();
+    Clock::time_point answered = begun;
+    ShortWait pause;
+    unsigned rounds = 0;
+    for (;; pause.wait(rounds)) {
+        try {
+            if (idle())
+                return true;
+            answered = Clock::now();
+        } catch (const std::exception&) {
+            if (Clock::now() - answered >= kLost)
+                return true;
+        }
+        if (Clock::now() - begun >= patience)
+            return false;
     }
 }
 

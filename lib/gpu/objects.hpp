@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <utility>
 
 #include "gpu/context.hpp"
@@ -72,6 +73,15 @@ class Stream {
     ContextPointer context_;
     cuda::Stream stream_ = nullptr;
 };
+
+/// Says for how long a driver answers nothing but failures until the GPU's context counts as gone.
+inline constexpr std::chrono::milliseconds kLost{500};
+
+/// Waits, after a failure, until the GPU reads and writes nothing any more: `idle` returns true, or has
+/// thrown for kLost, since a lost context runs nothing. Returns false when it does so still after `patience`.
+/// For engine threads.
+bool wait_until_quiet(const std::function<bool()>& idle,
+                      std::chrono::milliseconds patience = std::chrono::hours(24 * 365));
 
 /// Marks a place in a stream.
 class Event {

@@ -74,6 +74,9 @@ void Uploader::run() noexcept {
         stream_.finish(kPatience);
     } catch (const std::exception& e) {
         log_error(LogType::memory, "uploads to the GPU end: {}", reason_of(e));
+        // Whoever hears of the failure uses the memory of earlier uploads again.
+        if (!wait_until_quiet([this] { return stream_.idle(); }, kPatience))
+            log_error(LogType::memory, "the GPU may still read from memory that uploads were made from");
         const std::lock_guard lock(mutex_);
         error_ = reason_of(e);
         waiting_.clear();

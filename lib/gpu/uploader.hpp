@@ -55,7 +55,8 @@ class Uploader {
     Ticket last_done() const noexcept { return done_->load(std::memory_order_acquire); }
     /// Waits until it is done; false: it failed, or is not done within `patience`.
     bool wait(Ticket ticket, std::chrono::milliseconds patience) const;
-    /// Returns why nothing is uploaded any more; none: it works.
+    /// Returns why nothing is uploaded any more; none: it works. Earlier uploads have been made then, or
+    /// never will be, unless the GPU has stood still for kPatience, which is logged.
     std::optional<std::string> error() const;
 
   private:

@@ -21,6 +21,8 @@ class Tickets {
         last_ = open_;
         return static_cast<Ticket>(open_);
     }
+    /// Returns the ticket of the latest copy; the copies before have tickets up to it.
+    Ticket last() const noexcept { return static_cast<Ticket>(last_); }
     /// Returns the ticket of a heap without copies.
     Ticket none() const noexcept { return static_cast<Ticket>(done_); }
 

@@ -73,6 +73,8 @@ void add_chunk_families(std::vector<prometheus::MetricFamily>& out, const stats:
     count("spead_stream_chunks_delivered_total", "Chunks that the sink has taken.", &C::delivered);
     count("spead_stream_chunks_unwritten_total",
           "Chunks that the sink could not write, or had no room or place for.", &C::unwritten);
+    count("spead_stream_chunks_device_error_total",
+          "Chunks lost because the engine that moves their payload failed.", &C::device_error);
     count("spead_stream_chunks_complete_total", "Taken chunks without a missing heap.", &C::complete);
     count("spead_stream_chunk_heaps_expected_total", "Heaps that taken chunks have room for.",
           &C::heaps_expected);
@@ -80,6 +82,8 @@ void add_chunk_families(std::vector<prometheus::MetricFamily>& out, const stats:
     count("spead_stream_chunk_heaps_missing_total", "Heaps that taken chunks lack.", &C::heaps_missing);
     count("spead_stream_chunk_heaps_cut_total",
           "Heaps that chunks lack because the receiver began or ended with them.", &C::heaps_cut);
+    count("spead_stream_chunk_heaps_device_error_total",
+          "Heaps of chunks that were lost because the engine failed.", &C::heaps_device_error);
     count("spead_stream_chunk_heaps_skipped_total", "Heaps of skipped chunk ids.", &C::heaps_skipped);
     level("spead_stream_chunk_buffers", "Chunks of the stream, wherever they are.", &C::buffers);
     level("spead_stream_chunk_bytes", "Payload of a chunk.", &C::buffer_bytes);

@@ -145,6 +145,7 @@ void add_chunks_row(Table& table, const stats::StreamSnapshot& s, std::optional<
     table.count_if_any("heaps missing", c.heaps_missing);
     table.count_if_any("(heaps cut)", c.heaps_cut);
     table.count_if_any("unwritten", c.unwritten);
+    table.count_if_any("device_error", c.device_error);
     table.count_if_any("timed_out", c.timed_out);
     table.count_if_any("short_of", c.short_of);
     table.count_if_any("skipped", c.skipped);

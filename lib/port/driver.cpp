@@ -174,7 +174,9 @@ std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
                             "heaps are copied",
                             where(request)));
         }
-        if (const std::uint32_t more = request.held_mbufs + (lends ? request.lent_mbufs : 0); more != 0) {
+        if (const std::uint32_t more =
+                request.held_mbufs + request.gathered_mbufs + (lends ? request.lent_mbufs : 0);
+            more != 0) {
             QueueSizes& rx = planned.back().device.rx;
             rx = queue_sizes(rx.descriptors, rx.mbufs + more, rx.data_room, rx.cache);
             if (const std::uint32_t slot = planned.back().device.rx_slot; slot != 0) {

@@ -48,6 +48,8 @@ struct PortRequest {
     /// Limits the mbufs that filters and lcores without a queue of their own may keep; each pool gets that
     /// many more.
     std::uint32_t held_mbufs = 0;
+    /// Limits the mbufs that engines which move payload may keep; each pool gets that many more.
+    std::uint32_t gathered_mbufs = 0;
     /// Limits the mbufs that heaps may refer to instead of being copied; each pool gets that many more.
     std::uint32_t lent_mbufs = 0;
     UseDevice timestamps = UseDevice::never;  ///< arrival times of the device

@@ -4,12 +4,16 @@
 #include <memory>
 #include <optional>
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 #include <span>
 #include <spead/memory.hpp>
 #include <spead/process.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "python/bytes.hpp"
+#include "python/dlpack.hpp"
 #include "python/made_by_init.hpp"
 #include "python/parts.hpp"
 #include "python/without_gil.hpp"
@@ -24,9 +28,9 @@ namespace {
 /// Is memory of the library's. It is mapped and unmapped without the GIL.
 class OwnMemory : public MadeByInit {
   public:
-    explicit OwnMemory(std::size_t bytes) {
+    OwnMemory(std::size_t bytes, bool cuda_pinned) {
         const WithoutGil released;
-        memory_.emplace(Memory::huge(bytes));
+        memory_.emplace(cuda_pinned ? Memory::cuda_pinned(bytes) : Memory::huge(bytes));
     }
     ~OwnMemory() {
         const WithoutGil released;
@@ -64,7 +68,11 @@ class RegisteredMemory {
 py::class_<OwnMemory> define_own_memory(py::module_& m) {
     py::class_<OwnMemory> c(m, "Memory", py::buffer_protocol(),
                             "Holds mapped memory, which the buffer protocol gives.");
-    c.def(py::init([](std::size_t bytes) { return make<OwnMemory>(bytes); }), py::arg("bytes"))
+    c.def(py::init([](std::size_t bytes, bool cuda_pinned) { return make<OwnMemory>(bytes, cuda_pinned); }),
+          py::arg("bytes"), py::arg("cuda_pinned") = false)
+        .def_property_readonly(
+            "gpu_address", [](const OwnMemory& memory) { return memory.get().gpu_address(); },
+            "The address by which GPUs reach it; 0: it is not pinned for them.")
         .def_property_readonly(
             "nbytes", [](const OwnMemory& memory) { return memory.get().bytes().size(); }, "The bytes.")
         .def_property_readonly(
@@ -97,6 +105,20 @@ void define_memory(py::module_& m) {
     reinterpret_cast<PyTypeObject*>(memory.ptr())->tp_as_buffer->bf_getbuffer = &get_buffer;
     py::class_<RegisteredMemory>(m, "RegisteredMemory", "Holds memory that ports read directly.")
         .def(py::init<const Process&, const py::object&>(), py::arg("process"), py::arg("memory"));
+    m.def(
+        "dlpack_capsule",
+        [](py::object owner, std::uintptr_t address, std::int32_t device, std::pair<int, int> type,
+           std::vector<std::int64_t> shape, std::vector<std::int64_t> strides) {
+            return dlpack_capsule({.address = address,
+                                   .device_type = device,
+                                   .type_code = static_cast<std::uint8_t>(type.first),
+                                   .type_bits = static_cast<std::uint8_t>(type.second),
+                                   .shape = std::move(shape),
+                                   .strides = std::move(strides)},
+                                  std::move(owner));
+        },
+        py::arg("owner"), py::arg("address"), py::arg("device"), py::arg("type"), py::arg("shape"),
+        py::arg("strides"), "Returns a capsule of DLPack, which keeps its owner.");
     m.def(
         "span_of",
         [](const py::object& memory) {

@@ -28,6 +28,8 @@ Gathering::Gathering(std::shared_ptr<gather::Channel> channel)
 bool Gathering::has_room() noexcept {
     if (discards_) [[unlikely]]
         return true;
+    if (out_ + kBurst > most_.load(std::memory_order_relaxed)) [[unlikely]]
+        return false;
     if (open_ == nullptr) {
         if (channel_->free_batches() == 0) [[unlikely]]
             return false;
@@ -50,6 +52,7 @@ void Gathering::submit() noexcept {
     // Batches and tickets count alike, from 1.
     tickets_.close();
     channel_->submit(*open_);
+    submitted_ = open_->number;
     open_ = channel_->free_batches() != 0 ? &channel_->open() : nullptr;
 }
 
@@ -57,7 +60,8 @@ void Gathering::submit() noexcept {
 void Gathering::collect() noexcept {
     std::uint64_t last = 0;
     while (gather::Batch* const b = channel_->oldest_done()) {
-        last = b->number;
+        collected_ = last = b->number;
+        out_ -= b->mbufs;
         free_packets(*b);
         channel_->free_oldest();
     }
@@ -83,11 +87,18 @@ void Gathering::advance(std::uint64_t now) noexcept {
     collect();
     // The open batch is the last of them.
     while (gather::Batch* const b = channel_->oldest()) {
+        out_ -= b->mbufs;
         free_packets(*b);
         channel_->free_oldest();
     }
     open_ = nullptr;
     tickets_.fail();
+}
+
+void Gathering::mark() noexcept {
+    if (!discards_ && open_ != nullptr && !open_->empty())
+        submit();
+    marked_ = submitted_;
 }
 
 bool Gathering::finish(std::uint64_t now) noexcept {
@@ -99,7 +110,7 @@ bool Gathering::finish(std::uint64_t now) noexcept {
 
 void Gathering::give_up() noexcept {
     advance(now_);
-    if (over_)
+    if (over_ || !any_out())
         return;
     discards_ = over_ = true;
     // The engine has never seen the open batch.

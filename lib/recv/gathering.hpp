@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -42,6 +43,11 @@ class Gathering {
     heap::Tickets& tickets() noexcept { return tickets_; }
     const gather::Channel& channel() const noexcept { return *channel_; }
 
+    /// Limits the mbufs that it keeps at a time to `most`, 2 x kBurst or more: its share of the pools that
+    /// they come from. Control code, at any time; without it, the batches alone limit them.
+    void set_most(std::uint32_t most) noexcept { most_.store(most, std::memory_order_relaxed); }
+    std::uint32_t most() const noexcept { return most_.load(std::memory_order_relaxed); }
+
     /// Returns whether a burst may be taken. Opens a batch if none is.
     bool has_room() noexcept;
     /// Returns whether a packet of so many segments (2 to kMaxSegments) can be added beside a burst of
@@ -52,9 +58,10 @@ class Gathering {
         if (!discards_) [[likely]]
             open_->add(from, to, length);
     }
-    /// Keeps the packet, whose payload has been added, until the engine has moved it. `pool`: that of its
-    /// queue, or null (port::RxQueue::pool). Returns false if the caller frees it: the engine has failed.
-    bool keep(rte_mbuf* mbuf, rte_mempool* pool) noexcept {
+    /// Keeps the packet of so many segments, whose payload has been added, until the engine has moved it.
+    /// `pool`: that of its queue, or null (port::RxQueue::pool). Returns false if the caller frees it: the
+    /// engine has failed.
+    bool keep(rte_mbuf* mbuf, rte_mempool* pool, std::uint32_t segments) noexcept {
         if (discards_) [[unlikely]]
             return false;
         gather::Batch& b = *open_;
@@ -65,6 +72,8 @@ class Gathering {
             b.pool = nullptr;
         }
         b.keep(mbuf);
+        b.mbufs += segments;
+        out_ += segments;
         if (b.packets_left() == 0 || b.pieces_left() == 0) [[unlikely]]
             submit();
         return true;
@@ -76,8 +85,14 @@ class Gathering {
     /// Does advance(), and submits the open batch whatever its age. Returns whether nothing is left with the
     /// engine: all payload is in its heaps, or never will be.
     bool finish(std::uint64_t now) noexcept;
+    /// Marks the packets that it keeps now, and gives the open batch to the engine.
+    void mark() noexcept;
+    /// Returns whether the marked packets have come back, or never will while their memory is in use: it is
+    /// lost to an engine that was given up. Later packets may be with the engine.
+    bool is_past_mark() const noexcept { return collected_ >= marked_ || over_; }
     /// Waits no longer for an engine that stands still: heaps without all of their payload are lost. What the
-    /// engine may still read or write does not come back. For the end of a run; the engine is told to stop.
+    /// engine may still read or write does not come back. Does nothing when the engine has nothing. For the
+    /// end of a run; the engine is told to stop.
     void give_up() noexcept;
     /// Returns whether packets are with the engine, or in an open batch.
     bool any_out() const noexcept { return channel_->free_batches() != free_when_idle(); }
@@ -99,6 +114,11 @@ class Gathering {
     std::uint64_t now_ = 0;  ///< ticks
     const std::uint64_t close_after_;
     std::uint64_t packets_lost_ = 0;
+    std::uint32_t out_ = 0;        ///< mbufs that it keeps
+    std::uint64_t submitted_ = 0;  ///< number of the last batch that the engine got
+    std::uint64_t collected_ = 0;  ///< number of the last batch whose packets are back
+    std::uint64_t marked_ = 0;     ///< number of the last batch of mark()
+    std::atomic<std::uint32_t> most_{~std::uint32_t{0}};
     bool discards_ = false;  ///< the engine has failed
     bool over_ = false;      ///< nothing more comes from the engine
 };

@@ -70,7 +70,7 @@ struct Lane {
     capture::Tap* tap = nullptr;
     /// Holds packets that stay in the port's buffers, instead of copies in their heaps; null: all are copied.
     std::unique_ptr<LentBuffers> lent;
-    /// Moves payload in place of copies; null: none does. Not beside chunks and lent packets.
+    /// Moves payload in place of copies; null: none does. Not beside lent packets.
     std::shared_ptr<Gathering> gathering;
 
     /// Lets heaps refer to up to `wanted` buffers, as far as the share allows. Before the first packet.
@@ -81,11 +81,14 @@ struct Lane {
         diverts = true;
     }
 
-    /// Leaves payload to an engine, into whose memory the placer places heaps. Lanes of one lcore may share
-    /// it. Before the first packet, and for a stream of heaps.
+    /// Leaves payload to an engine, in whose memory the heaps or the chunks lie; chunks without rows. Lanes
+    /// of one lcore may share it. Before the first packet, and after `chunks` is set.
     void gather_with(std::shared_ptr<Gathering> engine) {
         gathering = std::move(engine);
-        window.copied_by(gathering->tickets());
+        if (chunks)
+            chunks->copied_by(gathering->tickets());
+        else
+            window.copied_by(gathering->tickets());
         diverts = true;
     }
 

@@ -210,7 +210,7 @@ std::uint16_t BasicRxAgent<Decoder>::batch(Source& source, rte_mbuf** mbufs, std
     copy_staged(rte_pktmbuf_mtod(mbufs[end], const void*));
     commit_batch();
     if (again_count_ != 0) [[unlikely]]
-        offer_again();
+        offer_again(source);
     return end;
 }
 
@@ -392,35 +392,6 @@ void BasicRxAgent<Decoder>::housekeep(std::uint64_t now) noexcept {
         if (source->queue.pool != nullptr)
             source->counters.fewest_free_mbufs =
                 std::min(source->counters.fewest_free_mbufs, free_mbufs(*source->queue.pool));
-}
-
-/// Ends each lane as soon as no packets of its own wait: those of another one may wait for it.
-template <class Decoder>
-bool BasicRxAgent<Decoder>::flush() noexcept {
-    bool left = !finish_gathering(rte_rdtsc());
-    for (Source* const source : sources_)
-        if (source->waiting.count != 0) {
-            if (!gatherings_.empty() && gather_full(*source)) {
-                left = true;
-                continue;
-            }
-            resume(*source, !comes_back(*source), rte_rdtsc());
-            left |= source->waiting.count != 0;
-        }
-    if (left)
-        hand_over(true);
-    for (std::size_t i = 0; i < lanes_.size(); i++) {
-        Lane<Decoder>* const lane = lanes_[i];
-        const auto waits = [i](const Source* s) { return s->waits_for(static_cast<std::uint16_t>(i)); };
-        if (lane == nullptr || std::any_of(sources_.begin(), sources_.end(), waits))
-            continue;
-        if (lane->chunks)
-            lane->chunks->leave();
-        lane->window.reclaim();
-        lane->window.flush(rte_rdtsc());
-        left |= lane->window.has_ended();
-    }
-    return !left;
 }
 
 template <class Decoder>

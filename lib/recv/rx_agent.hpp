@@ -71,7 +71,9 @@ class BasicRxAgent {
     /// Returns true when nothing is left. With a blocking consumer call it again until then, or give up with
     /// drop_rest().
     bool flush() noexcept;
-    void drop_rest() noexcept;
+    /// Takes waiting packets as far as there is room, and drops what waits for consumers. Returns false while
+    /// packets are with an engine: call it again until then, or after give_up_gathering().
+    bool drop_rest() noexcept;
 
     /// Returns the lanes; null for removed ones.
     const std::vector<Lane<Decoder>*>& lanes() const noexcept { return lanes_; }
@@ -90,6 +92,13 @@ class BasicRxAgent {
     bool finish_gathering(std::uint64_t now) noexcept;
     /// Waits no longer for engines that stand still (Gathering::give_up).
     void give_up_gathering() noexcept;
+    /// Marks the packets that are with engines now. is_past_gathering() returns whether they are back, or
+    /// lost to an engine that was given up; later ones may be with it. Before a port's pools go.
+    void mark_gathering() noexcept;
+    bool is_past_gathering() const noexcept {
+        return std::all_of(gatherings_.begin(), gatherings_.end(),
+                           [](const auto& g) { return g->is_past_mark(); });
+    }
 
     /// Returns the fullest burst of the last poll, as a measure of load: 0..kBurst.
     std::uint16_t last_burst() const noexcept { return last_burst_; }
@@ -166,9 +175,10 @@ class BasicRxAgent {
     void keep(Gathering& gathering, const Source& source, rte_mbuf* mbuf) noexcept;
     std::uint16_t without_kept(rte_mbuf** mbufs, std::uint16_t count) noexcept;
     enum class Into : std::uint8_t { first, again, at_last };
-    Accepted into_chunks(Lane<Decoder>& lane, std::uint16_t endpoint, heap::PacketView& view, rte_mbuf* mbuf,
-                         std::uint32_t payload_at, Into turn) noexcept;
-    void offer_again() noexcept;
+    Accepted into_chunks(const Source& source, Lane<Decoder>& lane, std::uint16_t endpoint,
+                         heap::PacketView& view, rte_mbuf* mbuf, std::uint32_t payload_at,
+                         Into turn) noexcept;
+    void offer_again(const Source& source) noexcept;
     void touch(Lane<Decoder>& lane) noexcept;
     bool tapped(Lane<Decoder>& lane, const rte_mbuf* mbuf, std::uint64_t now) noexcept;
     void copy_chain(const ChainCopy& c, const void* next = nullptr) noexcept;
@@ -196,6 +206,7 @@ class BasicRxAgent {
     std::uint16_t kept_count_ = 0;
     std::uint16_t last_burst_ = 0;
     std::uint16_t polls_since_hand_over_ = 0;
+    bool kept_in_order_ = true;  ///< kept_ is in the order of the burst
     bool blocked_ = false;
     bool taps_block_ = false;
     bool held_ = false;           ///< a source waits for a capture
@@ -206,7 +217,7 @@ class BasicRxAgent {
     std::array<ChainCopy, kBurst> chains_;
     std::array<Again, kBurst> again_;
     std::array<Lane<Decoder>*, kBurst> touched_;
-    std::array<rte_mbuf*, kBurst> kept_;  ///< of the burst, in order: they are freed after their batches
+    std::array<rte_mbuf*, kBurst> kept_;  ///< of the burst: they are freed after their batches
     std::vector<Lane<Decoder>*> lanes_;
     std::vector<Lane<Decoder>*> with_chunks_;  ///< reserved for all lanes, too
     std::vector<Lane<Decoder>*> with_ended_;   ///< reserved for all lanes; never grows on the data path

@@ -11,10 +11,10 @@ namespace spead::recv {
 /// with, or waits for the end of the batch, and `waits` when its source has to wait: nothing was counted
 /// then.
 template <class Decoder>
-[[gnu::noinline]] auto BasicRxAgent<Decoder>::into_chunks(Lane<Decoder>& lane, std::uint16_t endpoint,
-                                                          heap::PacketView& view, rte_mbuf* mbuf,
-                                                          std::uint32_t payload_at, Into turn) noexcept
-    -> Accepted {
+[[gnu::noinline]] auto BasicRxAgent<Decoder>::into_chunks(const Source& source, Lane<Decoder>& lane,
+                                                          std::uint16_t endpoint, heap::PacketView& view,
+                                                          rte_mbuf* mbuf, std::uint32_t payload_at,
+                                                          Into turn) noexcept -> Accepted {
     using Verdict = chunk::ChunkLane::Verdict;
     const std::uint8_t* const frame = frame_of(mbuf);
     // The parsers may have copied the items: they stay only for the time of this call.
@@ -44,6 +44,11 @@ template <class Decoder>
     if (a.verdict == Verdict::counted)
         return Accepted::counted;
     lane.endpoints[endpoint].bytes += view.payload_length;
+    if (lane.gathering) [[unlikely]] {
+        lane.gathering->tickets().take();
+        gather_chain(lane, source, mbuf, *a.base + a.offset, payload_at, view.payload_length);
+        return Accepted::counted;
+    }
     const chunk::Rows& rows = lane.chunks->rows();
     if (rows.bytes == 0 && payload_at + view.payload_length <= mbuf->data_len) [[likely]]
         copies_[copy_count_++] = {a.base, frame + payload_at, a.offset, view.payload_length, lane.stores};
@@ -61,22 +66,32 @@ template <class Decoder>
 
 /// Offers the packets again that found another lcore opening their chunks.
 template <class Decoder>
-[[gnu::noinline]] void BasicRxAgent<Decoder>::offer_again() noexcept {
+[[gnu::noinline]] void BasicRxAgent<Decoder>::offer_again(const Source& source) noexcept {
     const std::uint16_t count = std::exchange(again_count_, std::uint16_t{0});
+    const std::uint16_t kept_before = kept_count_;
     batch_number_++;
     for (std::uint16_t i = 0; i < count; i++) {
         Again& a = again_[i];
         touch(*a.lane);
+        // Others have used the room that its segments found in the open batch.
+        if (a.mbuf->nb_segs != 1 && a.lane->gathering && !a.lane->gathering->fits(a.mbuf->nb_segs))
+            [[unlikely]] {
+            a.lane->counters[PacketOutcome::no_chunk]++;
+            continue;
+        }
         // A source that waits keeps its packets in order; this one is behind them.
-        if (into_chunks(*a.lane, a.endpoint, a.view, a.mbuf, a.payload_at, Into::again) == Accepted::waits)
-            into_chunks(*a.lane, a.endpoint, a.view, a.mbuf, a.payload_at, Into::at_last);
+        if (into_chunks(source, *a.lane, a.endpoint, a.view, a.mbuf, a.payload_at, Into::again) ==
+            Accepted::waits)
+            into_chunks(source, *a.lane, a.endpoint, a.view, a.mbuf, a.payload_at, Into::at_last);
     }
+    kept_in_order_ &= kept_count_ == kept_before;
     copy_staged(nullptr);
     commit_batch();
 }
 
-template auto BasicRxAgent<SpeadDecoder>::into_chunks(SpeadLane&, std::uint16_t, heap::PacketView&, rte_mbuf*,
-                                                      std::uint32_t, Into) noexcept -> Accepted;
-template void BasicRxAgent<SpeadDecoder>::offer_again() noexcept;
+template auto BasicRxAgent<SpeadDecoder>::into_chunks(const Source&, SpeadLane&, std::uint16_t,
+                                                      heap::PacketView&, rte_mbuf*, std::uint32_t,
+                                                      Into) noexcept -> Accepted;
+template void BasicRxAgent<SpeadDecoder>::offer_again(const Source&) noexcept;
 
 }  // namespace spead::recv

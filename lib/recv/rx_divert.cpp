@@ -41,7 +41,7 @@ template <class Decoder>
 
 template <class Decoder>
 void BasicRxAgent<Decoder>::keep(Gathering& gathering, const Source& source, rte_mbuf* mbuf) noexcept {
-    if (gathering.keep(mbuf, source.queue.pool)) [[likely]]
+    if (gathering.keep(mbuf, source.queue.pool, mbuf->nb_segs)) [[likely]]
         kept_[kept_count_++] = mbuf;
 }
 
@@ -88,12 +88,14 @@ template <class Decoder>
                                                                     std::uint16_t count) noexcept {
     std::uint16_t left = 0;
     std::uint16_t next = 0;
+    const auto begin = kept_.begin();
     for (std::uint16_t i = 0; i < count; i++)
         if (next < kept_count_ && mbufs[i] == kept_[next])
             next++;
-        else
+        else if (kept_in_order_ || std::find(begin, begin + kept_count_, mbufs[i]) == begin + kept_count_)
             mbufs[left++] = mbufs[i];
     kept_count_ = 0;
+    kept_in_order_ = true;
     return left;
 }
 
@@ -111,6 +113,12 @@ void BasicRxAgent<Decoder>::give_up_gathering() noexcept {
         gathering->give_up();
 }
 
+template <class Decoder>
+void BasicRxAgent<Decoder>::mark_gathering() noexcept {
+    for (const auto& gathering : gatherings_)
+        gathering->mark();
+}
+
 template bool BasicRxAgent<SpeadDecoder>::lend(SpeadLane&, const Source&, const heap::Record&, rte_mbuf*,
                                                const Copy&) noexcept;
 template void BasicRxAgent<SpeadDecoder>::keep(Gathering&, const Source&, rte_mbuf*) noexcept;
@@ -123,5 +131,6 @@ template bool BasicRxAgent<SpeadDecoder>::fits(const Source&, const rte_mbuf&) n
 template std::uint16_t BasicRxAgent<SpeadDecoder>::without_kept(rte_mbuf**, std::uint16_t) noexcept;
 template bool BasicRxAgent<SpeadDecoder>::finish_gathering(std::uint64_t) noexcept;
 template void BasicRxAgent<SpeadDecoder>::give_up_gathering() noexcept;
+template void BasicRxAgent<SpeadDecoder>::mark_gathering() noexcept;
 
 }  // namespace spead::recv

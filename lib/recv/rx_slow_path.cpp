@@ -120,8 +120,9 @@ template <class Decoder>
     heap::Record* record = nullptr;
     view.arrival = now;
     view.source = udp.src_ip;
-    const Accepted a = lane.chunks ? into_chunks(lane, target->endpoint, view, mbuf, payload_at, Into::first)
-                                   : accept(lane, target->endpoint, view, udp.src_ip, now, record);
+    const Accepted a = lane.chunks
+                           ? into_chunks(source, lane, target->endpoint, view, mbuf, payload_at, Into::first)
+                           : accept(lane, target->endpoint, view, udp.src_ip, now, record);
     if (a == Accepted::copy) [[likely]] {
         if (source.arrivals != nullptr)
             note_arrival(*record, *mbuf, *source.arrivals);

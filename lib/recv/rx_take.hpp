@@ -43,12 +43,17 @@ bool BasicRxAgent<Decoder>::take(Source& source, std::uint16_t lane_number, std:
             lane.chunks->notes_sources() ? nullptr : lane.chunks->accept_next(view, offset);
         if (base != nullptr) [[likely]] {
             endpoint.bytes += view.payload_length;
+            if (lane.diverts) [[unlikely]] {
+                lane.gathering->tickets().take();
+                gather_chain(lane, source, mbuf, *base + offset, payload_at, view.payload_length);
+                return true;
+            }
             copies_[copy_count_++] = {base, frame + payload_at, offset, view.payload_length, lane.stores};
             return true;
         }
         heap::PacketView other = view;
         other.source = Ip::sender_of(frame);
-        const Accepted a = into_chunks(lane, endpoint_number, other, mbuf, payload_at, Into::first);
+        const Accepted a = into_chunks(source, lane, endpoint_number, other, mbuf, payload_at, Into::first);
         if (a == Accepted::waits) [[unlikely]]
             make_wait(source, lane, endpoint_number, other, payload_at, header);
         return a != Accepted::waits;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Handles packets that wait for room in the window of a lossless stream.
+/// Handles packets that wait for room in the window of a lossless stream, and the end of a run.
 #include <algorithm>
 #include <utility>
 
@@ -114,7 +114,7 @@ bool BasicRxAgent<Decoder>::resume_first(Source& source, bool at_last, std::uint
     touch(lane);
     heap::Record* record = nullptr;
     w.view.arrival = now;
-    const Accepted a = lane.chunks ? into_chunks(lane, w.endpoint, w.view, mbuf, w.payload_at,
+    const Accepted a = lane.chunks ? into_chunks(source, lane, w.endpoint, w.view, mbuf, w.payload_at,
                                                  at_last ? Into::at_last : Into::again)
                                    : accept(lane, w.endpoint, w.view, w.view.source, now, record, at_last);
     if (a != Accepted::waits) {
@@ -139,14 +139,55 @@ bool BasicRxAgent<Decoder>::resume_first(Source& source, bool at_last, std::uint
     return a != Accepted::waits;
 }
 
+/// Ends each lane as soon as no packets of its own wait: those of another one may wait for it.
 template <class Decoder>
-void BasicRxAgent<Decoder>::drop_rest() noexcept {
-    // Packets that still wait go nowhere.
-    finish_gathering(rte_rdtsc());
-    give_up_gathering();
+bool BasicRxAgent<Decoder>::flush() noexcept {
+    bool left = !finish_gathering(rte_rdtsc());
     for (Source* const source : sources_)
-        while (source->waiting.count != 0)
-            resume(*source, true, rte_rdtsc());
+        if (source->waiting.count != 0) {
+            if (!gatherings_.empty() && gather_full(*source)) {
+                left = true;
+                continue;
+            }
+            resume(*source, !comes_back(*source), rte_rdtsc());
+            left |= source->waiting.count != 0;
+        }
+    if (left)
+        hand_over(true);
+    for (std::size_t i = 0; i < lanes_.size(); i++) {
+        Lane<Decoder>* const lane = lanes_[i];
+        const auto waits = [i](const Source* s) { return s->waits_for(static_cast<std::uint16_t>(i)); };
+        if (lane == nullptr || std::any_of(sources_.begin(), sources_.end(), waits))
+            continue;
+        if (lane->chunks && !lane->chunks->settled()) {
+            left = true;
+            continue;
+        }
+        if (lane->chunks)
+            lane->chunks->leave();
+        lane->window.reclaim();
+        lane->window.flush(rte_rdtsc());
+        left |= lane->window.has_ended();
+    }
+    return !left;
+}
+
+template <class Decoder>
+bool BasicRxAgent<Decoder>::drop_rest() noexcept {
+    bool left = false;
+    for (Source* const source : sources_)
+        for (std::uint16_t before = 0; source->waiting.count != 0 && source->waiting.count != before;) {
+            before = source->waiting.count;
+            if (gatherings_.empty() || !gather_full(*source))
+                resume(*source, true, rte_rdtsc());
+            left |= source->waiting.count == before;
+        }
+    // Engines that work finish what they have, whatever became of others.
+    left |= !finish_gathering(rte_rdtsc());
+    for (Lane<Decoder>* const lane : with_chunks_)
+        left |= lane->chunks && !lane->chunks->settled();
+    if (left)
+        return false;
     for (Lane<Decoder>* const lane : lanes_)
         if (lane != nullptr) {
             lane->window.flush(rte_rdtsc());
@@ -154,6 +195,7 @@ void BasicRxAgent<Decoder>::drop_rest() noexcept {
             if (lane->chunks)
                 lane->chunks->leave();
         }
+    return true;
 }
 
 template void BasicRxAgent<SpeadDecoder>::make_wait(Source&, SpeadLane&, std::uint16_t,
@@ -163,6 +205,7 @@ template bool BasicRxAgent<SpeadDecoder>::comes_back(const Source&) const noexce
 template std::uint16_t BasicRxAgent<SpeadDecoder>::room(const Source&) noexcept;
 template std::uint16_t BasicRxAgent<SpeadDecoder>::resume(Source&, bool, std::uint64_t) noexcept;
 template bool BasicRxAgent<SpeadDecoder>::resume_first(Source&, bool, std::uint64_t) noexcept;
-template void BasicRxAgent<SpeadDecoder>::drop_rest() noexcept;
+template bool BasicRxAgent<SpeadDecoder>::flush() noexcept;
+template bool BasicRxAgent<SpeadDecoder>::drop_rest() noexcept;
 
 }  // namespace spead::recv

@@ -40,6 +40,8 @@ class ChunkTally {
         last_id_ = chunk.id;
         last_handed_over_ = chunk.handed_over;
         add(taken_, 1);
+        if (chunk.broken.load(std::memory_order_relaxed))
+            add(device_error_, 1);
     }
     /// Notes the consumer's answer. Any thread.
     void deliver(bool kept) noexcept { add(kept ? delivered_ : unwritten_, 1); }
@@ -56,6 +58,7 @@ class ChunkTally {
         const auto load = [](const Count& count) { return count.load(std::memory_order_acquire); };
         to.delivered = load(delivered_);
         to.unwritten = load(unwritten_);
+        to.device_error = load(device_error_);
         to.consumed_ns = load(ns_);
         to.taken = load(taken_);
         to.packets = load(packets_);
@@ -65,6 +68,7 @@ class ChunkTally {
         to.complete = load(complete_);
         to.heaps_missing = load(heaps_missing_);
         to.heaps_cut = load(heaps_cut_);
+        to.heaps_device_error = load(heaps_device_error_);
         to.missing_bytes = load(missing_bytes_);
         to.missing_packets = load(missing_packets_);
         to.heaps_present = load(heaps_present_);
@@ -83,6 +87,10 @@ class ChunkTally {
 
     void count_missing(const chunk::Chunk& chunk) noexcept {
         const std::uint64_t heaps = chunk.heaps_expected - chunk.heaps_present;
+        if (chunk.broken.load(std::memory_order_relaxed)) {
+            add(heaps_device_error_, heaps);
+            return;
+        }
         add(chunk.cut ? heaps_cut_ : heaps_missing_, heaps);
         if (axes_)
             axes_->add(chunk);
@@ -99,6 +107,8 @@ class ChunkTally {
     std::unique_ptr<AxisTally> axes_;  ///< null: unknown
     Count heaps_missing_{0};
     Count heaps_cut_{0};
+    Count heaps_device_error_{0};
+    Count device_error_{0};
     Count missing_bytes_{0};
     Count missing_packets_{0};
     Count taken_{0};

@@ -39,8 +39,8 @@ struct Engine::State {
     Idling idling{parts.lcores, parts.queues, parts.senders};
     PortOpening opening{{parts.plan, parts.layout, parts.ports, parts.lcores, parts.queues, parts.senders},
                         hooks.drivers};
-    PortOutages outages{
-        {parts.plan, parts.layout, parts.ports, parts.lcores, parts.queues, parts.senders, snapshots}};
+    PortOutages outages{{parts.plan, parts.layout, parts.ports, parts.lcores, parts.queues, parts.senders,
+                         snapshots, parts.engines}};
     Reconfiguration reconfiguration{
         {parts.plan, parts.layout, opening, outages, parts.ports, parts.lcores, parts.queues, parts.senders,
          parts.streams, parts.captures, idling, snapshots, parts.engines, parts.notes.problems},

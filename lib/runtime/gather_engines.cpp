@@ -5,9 +5,11 @@
 #include <chrono>
 
 #include <fmt/format.h>
+#include <rte_cycles.h>
 #include <rte_mempool.h>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "gather/cpu_engine.hpp"
 #include "gather/fake_engine.hpp"
 #include "gpu/cuda_engine.hpp"
@@ -19,6 +21,8 @@ namespace spead::runtime {
 namespace {
 
 constexpr std::chrono::milliseconds kPatience{2000};
+/// Says which part of a queue's mbufs an engine may keep that has none of its own. The others are for bursts.
+constexpr std::uint32_t kBorrowedPart = 4;
 
 std::shared_ptr<gather::Engine> make_cuda(const std::vector<unsigned>& cpus) {
     try {
@@ -43,11 +47,53 @@ std::shared_ptr<gather::Engine> GatherEngines::engine(HeapEngine kind) {
     return one;
 }
 
-std::shared_ptr<recv::Gathering> GatherEngines::gathering(HeapEngine kind, unsigned lcore) {
-    std::shared_ptr<recv::Gathering>& one = gatherings_[{kind, lcore}];
-    if (!one)
-        one = std::make_shared<recv::Gathering>(engine(kind)->connect(kGatherBatches));
-    return one;
+/// Forgets the gatherings that no lane and no lcore has any more, so that others get their mbufs.
+void GatherEngines::let_unused_go() {
+    std::erase_if(gatherings_, [](const auto& entry) {
+        const std::shared_ptr<recv::Gathering>& one = entry.second.gathering;
+        return one.use_count() == 1 && !one->channel().has_failed() && one->finish(rte_rdtsc());
+    });
+}
+
+/// Takes the share of a port's mbufs. Returns how many the gathering may keep of them.
+std::uint32_t GatherEngines::share_out(Use& use, const port::PlannedPort& port) {
+    std::uint32_t& share = use.shares[port.request.name];
+    share = 0;
+    // Its packets lie in the buffers of senders.
+    if (port.device.capabilities.receives_own)
+        return kGatheredPackets;
+    std::uint32_t taken = 0;
+    for (const auto& [key, other] : gatherings_)
+        if (const auto its = other.shares.find(port.request.name); its != other.shares.end())
+            taken += its->second;
+    share = std::min(kGatheredPackets,
+                     port.request.gathered_mbufs - std::min(taken, port.request.gathered_mbufs));
+    if (share == kGatheredPackets)
+        return share;
+    const std::uint32_t borrowed =
+        std::max<std::uint32_t>(2 * recv::Gathering::kBurst, port.device.rx.descriptors / kBorrowedPart);
+    return std::max(share, borrowed);
+}
+
+void GatherEngines::limit(recv::Gathering& gathering, std::uint32_t most, const std::string& port) {
+    if (most >= kGatheredPackets || most >= gathering.most())
+        return;
+    gathering.set_most(most);
+    log_warning(LogType::runtime,
+                "port {}: its receive buffers were counted without this engine, which may have {} of its {} "
+                "packets at a time: more wait in the port's queue (gather_full); start the program with "
+                "`gather` in the stream's configuration",
+                port, most, kGatheredPackets);
+}
+
+std::shared_ptr<recv::Gathering> GatherEngines::gathering(HeapEngine kind, unsigned lcore,
+                                                          const port::PlannedPort& port) {
+    let_unused_go();
+    Use& use = gatherings_[{kind, lcore}];
+    if (!use.gathering)
+        use.gathering = std::make_shared<recv::Gathering>(engine(kind)->connect(kGatherBatches));
+    limit(*use.gathering, share_out(use, port), port.request.name);
+    return use.gathering;
 }
 
 void GatherEngines::register_packets(const std::vector<memory::Region>& regions) {
@@ -80,9 +126,9 @@ std::vector<std::string> GatherEngines::stop() {
 
 std::vector<std::string> GatherEngines::failures() const {
     std::vector<std::string> all;
-    for (const auto& [key, gathering] : gatherings_)
-        if (gathering)
-            if (std::string why = gathering->channel().failure();
+    for (const auto& [key, use] : gatherings_)
+        if (use.gathering)
+            if (std::string why = use.gathering->channel().failure();
                 !why.empty() && std::find(all.begin(), all.end(), why) == all.end())
                 all.push_back(std::move(why));
     return all;

@@ -11,6 +11,7 @@
 
 #include "gather/engine.hpp"
 #include "memory/region.hpp"
+#include "port/driver.hpp"
 #include "recv/gathering.hpp"
 #include "runtime/plan.hpp"
 
@@ -25,9 +26,14 @@ class GatherEngines {
 
     /// Returns the engine; makes it if necessary. Throws Error when the machine has no such engine.
     std::shared_ptr<gather::Engine> engine(HeapEngine kind);
-    /// Returns the gathering of an lcore, by its number. Its lanes share it.
-    std::shared_ptr<recv::Gathering> gathering(HeapEngine kind, unsigned lcore);
+    /// Returns the gathering of an lcore, by its number, for a stream of the port. The lanes of the lcore
+    /// share it. It keeps no more mbufs than the port's pools have for it, beyond those of the queues. A
+    /// stream that gets its engine during the run may find none of them: then a part of the queues' has to
+    /// do, with a warning.
+    std::shared_ptr<recv::Gathering> gathering(HeapEngine kind, unsigned lcore,
+                                               const port::PlannedPort& port);
     bool any() const noexcept { return !engines_.empty(); }
+    std::size_t count() const noexcept { return engines_.size(); }
     /// Returns whether an engine knows the memory of packets: then ports and senders stay as they are.
     bool know_memory() const noexcept { return engines_.contains(HeapEngine::cuda); }
     /// Makes the memory of all pools, and `regions`, known to engines that need it. After a new engine, pool
@@ -41,9 +47,19 @@ class GatherEngines {
     std::vector<std::string> failures() const;
 
   private:
+    /// Holds the gathering of an lcore, and its shares of the ports' mbufs, by the ports' names.
+    struct Use {
+        std::shared_ptr<recv::Gathering> gathering;
+        std::map<std::string, std::uint32_t> shares;
+    };
+
+    void let_unused_go();
+    std::uint32_t share_out(Use& use, const port::PlannedPort& port);
+    static void limit(recv::Gathering& gathering, std::uint32_t most, const std::string& port);
+
     const std::vector<unsigned> cpus_;
     std::map<HeapEngine, std::shared_ptr<gather::Engine>> engines_;
-    std::map<std::pair<HeapEngine, unsigned>, std::shared_ptr<recv::Gathering>> gatherings_;
+    std::map<std::pair<HeapEngine, unsigned>, Use> gatherings_;
 };
 
 }  // namespace spead::runtime

@@ -124,10 +124,12 @@ inline bool shares_heap_memory(const ReceivePlan& plan) {
 }
 /// Holds the batches of an lcore that an engine may have at a time.
 inline constexpr std::uint32_t kGatherBatches = 16;
+/// Holds the packets in these batches.
+inline constexpr std::uint32_t kGatheredPackets = kGatherBatches * gather::Batch::kMaxPackets;
 /// Returns the packets that an engine may have of the stream, on each lcore; each may be a heap that has
 /// ended.
 inline std::uint32_t ended_in_batches(const ReceivePlan& plan) {
-    return plan.engine == HeapEngine::none ? 0 : kGatherBatches * gather::Batch::kMaxPackets;
+    return plan.engine == HeapEngine::none ? 0 : kGatheredPackets;
 }
 
 /// Returns the payload bytes of all heaps in flight. Throws Error, with the sender's name, when a process

@@ -2,6 +2,8 @@
 #include "runtime/layout_ports.hpp"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "recv/distributor.hpp"
 #include "runtime/layout.hpp"
@@ -69,13 +71,12 @@ port::PortRequest request_of(const Plan& plan, const PortPlan& p, const std::vec
             // Each queue may bring all that the stream's filters hold, wherever they run.
             request.held_mbufs +=
                 r.held_buffers * static_cast<std::uint32_t>(std::max<std::size_t>(1, r.lcores.size()));
-            request.held_mbufs +=
-                ended_in_batches(r) * static_cast<std::uint32_t>(std::max<std::size_t>(1, r.lcores.size()));
             request.lent_mbufs +=
                 r.lend * static_cast<std::uint32_t>(std::max<std::size_t>(1, r.lcores.size()));
             request.max_rx_packet = std::max(request.max_rx_packet, r.max_packet_size);
             request.buffer_size = std::max<std::size_t>(request.buffer_size, r.buffer_size);
         }
+    request.gathered_mbufs = gathered_mbufs(plan, p.name, cpus);
     for (const SendPlan& s : plan.sends)
         if (s.port == p.name) {
             request.tx_queues++;
@@ -86,6 +87,20 @@ port::PortRequest request_of(const Plan& plan, const PortPlan& p, const std::vec
 }
 
 }  // namespace
+
+std::uint32_t gathered_mbufs(const Plan& plan, const std::string& port, const std::vector<unsigned>& cpus) {
+    std::set<std::pair<HeapEngine, unsigned>> users;
+    for (const ReceivePlan& r : plan.receives) {
+        if (r.port != port || r.engine == HeapEngine::none)
+            continue;
+        // Streams that name no lcore share the port's first one.
+        if (r.lcores.empty() && !cpus.empty())
+            users.emplace(r.engine, cpus.front());
+        for (const unsigned cpu : r.lcores)
+            users.emplace(r.engine, cpu);
+    }
+    return static_cast<std::uint32_t>(users.size()) * kGatheredPackets;
+}
 
 bool has_own_host(const port::PlannedPort& p) {
     return p.device.capabilities.membership == port::Membership::own_host;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +22,11 @@ std::vector<port::PlannedPort> plan_ports(const Plan& plan, std::size_t first,
                                           std::span<const port::Driver* const> drivers,
                                           const port::Machine& machine,
                                           std::span<const std::string> in_use = {});
+
+/// Returns the mbufs of a port that engines may keep. An engine has as many batches for each lcore, whatever
+/// the streams that share them there. Each queue may bring all of their packets. `cpus`: of the port's
+/// streams.
+std::uint32_t gathered_mbufs(const Plan& plan, const std::string& port, const std::vector<unsigned>& cpus);
 
 /// Returns whether the port has our own IGMP and ARP host.
 bool has_own_host(const port::PlannedPort& port);

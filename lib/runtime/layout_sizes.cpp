@@ -89,7 +89,9 @@ ChunkBytes chunk_bytes(const ReceivePlan& plan) {
     const std::size_t each = layout.present_bytes() + layout.heaps * layout.extra_bytes +
                              layout.heaps * layout.most_parts +
                              chunk::kMaxMembers * sizeof(chunk::Chunk::Share) + sizeof(chunk::Chunk);
-    return {memory_of_chunk(layout) * plan.chunk->chunks, each * plan.chunk->chunks};
+    // Payload in a GPU takes nothing of the machine's.
+    const std::size_t payload = plan.engine == HeapEngine::cuda ? 0 : memory_of_chunk(layout);
+    return {payload * plan.chunk->chunks, each * plan.chunk->chunks};
 }
 
 std::size_t memory_of_chunk(const chunk::Layout& layout) {

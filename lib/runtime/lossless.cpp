@@ -63,21 +63,22 @@ std::string explain(const Sum& sum, const HeapMemory& m) {
             : fmt::format("{} + {}", size_text(sum.live_bytes), size_text(sum.largest_block));
     const std::size_t all = sum.need() / m.waiting.size() * std::max(m.streams, m.waiting.size());
     const std::string enough = size_text(memory::Arena::capacity_for(all, m.largest));
-    // A stream with memory of its own was made in C++, and knows the names of RecvConfig.
+    const bool in_cpp = m.from == HeapMemory::From::stream;
     const std::string remedy =
-        m.own ? fmt::format(
-                    "raise its `memory` to {}, or lower `max_heap_bytes`, `max_heaps` or "
-                    "`substreams`, or let heaps be dropped (`on_full`)",
-                    enough)
-              : fmt::format(
-                    "raise `[memory] heaps` (--memory) to {} for each lcore, or lower `max_bytes` "
-                    "(--max-heap-bytes), `max_live` (--max-heaps) or `substreams`, or let heaps be "
-                    "dropped (`on_full`, --on-full drop_newest)",
-                    enough);
+        in_cpp ? fmt::format(
+                     "raise its `memory` to {}, or lower `max_heap_bytes`, `max_heaps` or "
+                     "`substreams`, or let heaps be dropped (`on_full`)",
+                     enough)
+               : fmt::format(
+                     "raise {} to {} for each lcore, or lower `max_bytes` "
+                     "(--max-heap-bytes), `max_live` (--max-heaps) or `substreams`, or let heaps be "
+                     "dropped (`on_full`, --on-full drop_newest)",
+                     m.from == HeapMemory::From::engine ? "`gather_memory`" : "`[memory] heaps` (--memory)",
+                     enough);
     return fmt::format(
         "{} heaps may be live ({} x substreams) and one more begins before the oldest ends, of up to "
         "{} each, in blocks of powers of two: {} = {}, and there are {}; {}",
-        sum.live, m.own ? "max_heaps" : "max_live", human_size(sum.largest), terms, size_text(sum.need()),
+        sum.live, in_cpp ? "max_heaps" : "max_live", human_size(sum.largest), terms, size_text(sum.need()),
         size_text(reservations_of_waiting(m)), remedy);
 }
 

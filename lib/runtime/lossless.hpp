@@ -24,12 +24,19 @@ struct HeapMemory {
     std::size_t largest = 0;                      ///< longest heap that the arena's blocks hold
     std::size_t streams = 1;                      ///< sharing it
     std::span<const ReceivePlan* const> waiting;  ///< those of them that may lose nothing
-    bool own = false;                             ///< of one stream, by ReceivePlan::memory
+    /// Says which setting its size comes from.
+    enum class From : std::uint8_t {
+        all,     ///< [memory] heaps
+        stream,  ///< ReceivePlan::memory of its only stream, which was made in C++
+        engine   ///< ReceivePlan::engine_memory of its only stream
+    };
+    From from = From::all;
 };
 
 /// Returns the memory of a stream with its own. `itself` points at the stream, and outlives the result.
 inline HeapMemory own_memory(const ReceivePlan& r, bool waits, const ReceivePlan* const& itself) {
-    return {own_heap_bytes(r), r.max_bytes, 1, waits ? std::span(&itself, 1) : std::span(&itself, 0), true};
+    return {own_heap_bytes(r), r.max_bytes, 1, waits ? std::span(&itself, 1) : std::span(&itself, 0),
+            r.engine == HeapEngine::none ? HeapMemory::From::stream : HeapMemory::From::engine};
 }
 
 /// Returns nothing if the lossless streams have enough memory, else the sum that shows the lack, and the fix.

@@ -2,11 +2,13 @@
 #include "runtime/port_outages.hpp"
 
 #include <algorithm>
+#include <thread>
 
 #include <fmt/core.h>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/waiting_time.hpp"
 #include "runtime/descriptors.hpp"
 #include "runtime/waits.hpp"
 
@@ -106,9 +108,38 @@ void PortOutages::lose(std::size_t port, const std::string& netdev) {
     of_.ports[port].keep_counts();
 }
 
+/// Waits until the engines have moved the packets that they have from lcores: those of the port lie in its
+/// pools, which go with its device. Its pool is kept if one takes too long.
+void PortOutages::wait_for_engines(std::size_t port) {
+    if (!of_.engines.any())
+        return;
+    const auto ask_all = [this](auto function) {
+        bool all = true;
+        for (const auto& w : of_.lcores)
+            all &= of_.lcores.try_ask(*w, function, &w->loop->receiver()).value_or(true);
+        return all;
+    };
+    ask_all([](recv::RxAgent* receiver) {
+        receiver->mark_gathering();
+        return true;
+    });
+    for (WaitingTime waited(kRound);
+         !ask_all([](recv::RxAgent* receiver) { return receiver->is_past_gathering(); });) {
+        if (waited.add() >= kGatherPatience) {
+            log_warning(
+                LogType::runtime,
+                "port {}: an engine has not moved its last packets for {} s; their pool stays allocated",
+                of_.ports[port].plan().name, kGatherPatience.count());
+            return;
+        }
+        std::this_thread::sleep_for(kStep);
+    }
+}
+
 /// Closes a port whose interface has disappeared. Packets that senders had given it are theirs again.
 void PortOutages::shut(std::size_t port) {
     take_off(port);
+    wait_for_engines(port);
     of_.ports[port].device().stop();
     of_.senders.unmap(port);
     of_.ports[port].device().close();
@@ -151,6 +182,7 @@ void PortOutages::open_used(const Plan& wanted) {
         need_kept_descriptors("opening a port");
         of_.ports[i].reopen();
         try {
+            of_.engines.register_packets(of_.senders.regions());
             of_.queues.renew_host(i);
             put_on(i);
         } catch (const LcoreLost&) {
@@ -170,6 +202,7 @@ void PortOutages::look_for(std::size_t port) {
         need_kept_descriptors("opening a port");
         if (!of_.ports[port].reopen())
             return;
+        of_.engines.register_packets(of_.senders.regions());
         of_.queues.renew_host(port);
         const bool sends_there = of_.senders.map(port);
         put_on(port);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 
+#include "runtime/gather_engines.hpp"
 #include "runtime/layout.hpp"
 #include "runtime/plan.hpp"
 #include "runtime/port_set.hpp"
@@ -17,7 +18,7 @@ namespace spead::runtime {
 /// back, or because nothing uses them any more. Streams and senders of the port wait meanwhile.
 ///
 /// Main thread only. Lcores release a port's queues before it is stopped or closed. Waits end with the
-/// lcores' patience (LcoreSet) and with that of the ports' own hosts (PortSet).
+/// lcores' patience (LcoreSet), with that of the ports' own hosts (PortSet), and with kGatherPatience.
 class PortOutages {
   public:
     using Clock = std::chrono::steady_clock;
@@ -31,6 +32,7 @@ class PortOutages {
         ReceiveQueues& queues;
         SenderSet& senders;
         Snapshots& snapshots;
+        GatherEngines& engines;
     };
 
     explicit PortOutages(const Parts& parts) : of_(parts) {}
@@ -59,6 +61,7 @@ class PortOutages {
     void take_off(std::size_t port);
     void put_on(std::size_t port);
     void shut(std::size_t port);
+    void wait_for_engines(std::size_t port);
     void close(std::size_t port);
     bool is_unused(std::size_t port) const;
     bool has_to_tell(std::size_t port) const;

@@ -50,22 +50,24 @@ RunParts::RunParts(const Plan& p, const Layout& l, const EngineHooks& s)
       senders(lcores, ports, regions, s.make_heap_source, notes.problems),
       consumers(p.end.heaps),
       engines(l.control_cpus()),
-      streams(
-          lcores, ports, consumers, events,
-          {s.make_sink,
-           [this, make = s.make_chunk_sink, users = s.user_chunks](const ReceivePlan& r, std::uint32_t number,
-                                                                   std::shared_ptr<Sink>& sink) {
-               std::shared_ptr<ChunkSink> made = make(r);
-               sink = made;
-               if (r.sink.kind == SinkKind::user || r.chunk->by_callback)
-                   return fill_chunks_of_user(r, users ? users(r.name) : UserChunks::Use(), std::move(made));
-               return std::make_shared<StreamChunks>(
-                   r, number, std::move(made), layout.control_cpus(), [this](const memory::Region& region) {
-                       return std::make_shared<const SendableRegion>(senders, region);
-                   });
-           },
-           s.make_filter, s.user_queues, s.make_stores ? s.make_stores : of_this_machine, &engines},
-          notes.problems) {
+      streams(lcores, ports, consumers, events,
+              {s.make_sink,
+               [this, make = s.make_chunk_sink, users = s.user_chunks](
+                   const ReceivePlan& r, std::uint32_t number, std::shared_ptr<Sink>& sink) {
+                   std::shared_ptr<ChunkSink> made = make(r);
+                   sink = made;
+                   if (r.sink.kind == SinkKind::user || r.chunk->by_callback)
+                       return fill_chunks_of_user(r, users ? users(r.name) : UserChunks::Use(),
+                                                  std::move(made));
+                   return std::make_shared<StreamChunks>(
+                       r, number, std::move(made), layout.control_cpus(),
+                       [this](const memory::Region& region) {
+                           return std::make_shared<const SendableRegion>(senders, region);
+                       },
+                       r.engine == HeapEngine::none ? nullptr : engines.engine(r.engine));
+               },
+               s.make_filter, s.user_queues, s.make_stores ? s.make_stores : of_this_machine, &engines},
+              notes.problems) {
     if (s.rest_unused_lcores)
         lcores.launch_only([this](const Worker& w) {
             return !w.lanes.empty() || !w.sources.empty() || !senders.on(w).empty();

@@ -21,8 +21,6 @@ namespace {
 /// Limits the wait for packets of our own senders, where a stream drops and where it blocks.
 constexpr auto kSettle = std::chrono::milliseconds(200);
 constexpr auto kSettleBlocking = std::chrono::seconds(2);
-/// Limits the wait for engines that move payload.
-constexpr std::chrono::seconds kGatherPatience{3};
 /// Limits the length of a round that counts as waiting for the holders of packets: see WaitingTime.
 constexpr std::chrono::milliseconds kLongestHolderRound{100};
 
@@ -267,25 +265,43 @@ void Shutdown::settle_receives() {
 void Shutdown::finish_gathering() {
     if (!of_.engines.any())
         return;
-    const auto ask_all = [this](auto function) {
-        bool all = true;
-        for (const auto& w : of_.lcores)
-            all &= of_.lcores.try_ask(*w, function, &w->loop->receiver()).value_or(true);
-        return all;
-    };
-    for (WaitingTime waited(kRound); waited.add() < kGatherPatience;) {
-        if (ask_all([](recv::RxAgent* receiver) { return receiver->finish_gathering(rte_rdtsc()); }))
-            return;
-        of_.ports.serve_hosts();
-        std::this_thread::sleep_for(kStep);
-    }
+    if (engines_finish({[](recv::RxAgent* receiver) { return receiver->finish_gathering(rte_rdtsc()); }}))
+        return;
     of_.notes.problems.push_back(
         fmt::format("an engine has not moved the last payload for {}; heaps without all of theirs are lost",
                     seconds_text(kGatherPatience)));
-    ask_all([](recv::RxAgent* receiver) {
+    give_up_engines();
+}
+
+/// Asks every receiver the same. Returns whether all of them, but those of lost lcores, say yes.
+bool Shutdown::ask_receivers(Question question) {
+    bool all = true;
+    for (const auto& w : of_.lcores)
+        all &= of_.lcores
+                   .try_ask(
+                       *w, [](recv::RxAgent* receiver, Question q) { return q.ask(receiver); },
+                       &w->loop->receiver(), question)
+                   .value_or(true);
+    return all;
+}
+
+/// Waits until all receivers say that they are done, which depends on engines alone. Returns false when these
+/// take too long.
+bool Shutdown::engines_finish(Question is_done) {
+    for (WaitingTime waited(kRound); !ask_receivers(is_done);) {
+        if (waited.add() >= kGatherPatience)
+            return false;
+        of_.ports.serve_hosts();
+        std::this_thread::sleep_for(kStep);
+    }
+    return true;
+}
+
+void Shutdown::give_up_engines() {
+    ask_receivers({[](recv::RxAgent* receiver) {
         receiver->give_up_gathering();
         return true;
-    });
+    }});
 }
 
 /// Stops the engines. Lcores have been joined.
@@ -316,9 +332,10 @@ void Shutdown::flush_receives() {
     of_.notes.problems.push_back(consumer_stuck() + "; the heaps that wait for it are dropped");
     // Reported now: its thread is joined next, which may never end.
     log_error(LogType::runtime, "{}", of_.notes.problems.back());
-    for (const auto& w : of_.lcores)
-        static_cast<void>(of_.lcores.try_ask(
-            *w, [](recv::RxAgent* receiver) { receiver->drop_rest(); }, &w->loop->receiver()));
+    constexpr Question drop{[](recv::RxAgent* receiver) { return receiver->drop_rest(); }};
+    // Waiting packets may still go to engines that work. One that does not is given up, in its turn.
+    for (std::size_t turns = 0; turns <= of_.engines.count() && !engines_finish(drop); turns++)
+        give_up_engines();
 }
 
 /// Takes back the buffers that filters hold, while their ports still run. Missing ones are reported, and

@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "base/start_thread.hpp"
 #include "base/tick_rate.hpp"
 #include "base/units.hpp"
@@ -94,32 +95,47 @@ std::shared_ptr<ChunkFilling> filling_of(const UserChunks::Use& use, const Chunk
 }  // namespace
 
 StreamChunks::StreamChunks(const ReceivePlan& plan, std::uint32_t number, std::shared_ptr<ChunkSink> sink,
-                           const std::vector<unsigned>& cpus, const Register& pin)
+                           const std::vector<unsigned>& cpus, const Register& pin,
+                           std::shared_ptr<gather::Engine> engine)
     : placement_(placement_of(plan)),
       sink_(std::move(sink)),
       heaps_(placement_->check().heaps),
+      engine_(std::move(engine)),
       ring_(std::make_shared<chunk::ChunkRing>(plan.chunk->chunks)),
       tally_(std::make_shared<ChunkTally>()),
       own_window_(std::in_place, window_config(*plan.chunk, number), *ring_),
       window_(*own_window_) {
     const chunk::Layout layout = placement_->check();
     tally_->expect(*placement_);
+    const memory::Region memory = make_memory(plan, pin);
+    if (!memory.cpu_accessible() && plan.sink.kind != SinkKind::null)
+        fetched_.resize(layout.bytes);
+    const std::size_t extra = layout.heaps * layout.extra_bytes;
+    present_.resize(layout.present_bytes() * plan.chunk->chunks);
+    extra_.resize(extra * plan.chunk->chunks);
+    for (std::size_t i = 0; i < plan.chunk->chunks; i++)
+        ring_->add(layout, {memory.base + i * memory_of_chunk(layout), layout.bytes},
+                   std::span(present_).subspan(i * layout.present_bytes(), layout.present_bytes()),
+                   std::span(extra_).subspan(i * extra, extra), memory.kind);
+    thread_ = start_thread("chunks", [this, cpus] {
+        run_on(cpus);
+        run();
+    });
+}
+
+/// Makes the memory of all chunks: the engine's, or a mapping, registered as the plan says.
+memory::Region StreamChunks::make_memory(const ReceivePlan& plan, const Register& pin) {
+    const chunk::Layout layout = placement_->check();
+    if (engine_) {
+        region_ = engine_->allocate(memory_of_chunk(layout) * plan.chunk->chunks);
+        return *region_;
+    }
     memory_ = map_chunks(plan, layout);
     if (memory_.kind() == memory::MemoryKind::pinned && pin)
         registered_ = pin({memory_.base(), memory_.length(), memory_.kind()});
     if (plan.chunk->memory == ChunkMemory::cuda_pinned)
         registered_ = register_with_gpu(std::move(registered_), memory_, plan.name);
-    const std::size_t extra = layout.heaps * layout.extra_bytes;
-    present_.resize(layout.present_bytes() * plan.chunk->chunks);
-    extra_.resize(extra * plan.chunk->chunks);
-    for (std::size_t i = 0; i < plan.chunk->chunks; i++)
-        ring_->add(layout, {memory_.base() + i * memory_of_chunk(layout), layout.bytes},
-                   std::span(present_).subspan(i * layout.present_bytes(), layout.present_bytes()),
-                   std::span(extra_).subspan(i * extra, extra), memory_.kind());
-    thread_ = start_thread("chunks", [this, cpus] {
-        run_on(cpus);
-        run();
-    });
+    return {memory_.base(), memory_.length(), memory_.kind(), -1};
 }
 
 StreamChunks::StreamChunks(const ReceivePlan& plan, const UserChunks::Use& use,
@@ -186,7 +202,7 @@ void StreamChunks::run() noexcept {
         }
         tally_->take(*chunk, most);
         const Clock::time_point begin = Clock::now();
-        sink_->give_chunk(*chunk, [tally = tally_](bool kept) { tally->deliver(kept); });
+        give(*chunk);
         sink_->show_compared();
         const std::chrono::nanoseconds had = Clock::now() - begin;
         tally_->give_back(static_cast<std::uint64_t>(had.count()));
@@ -194,6 +210,38 @@ void StreamChunks::run() noexcept {
     }
     sink_->end();
     ended_.store(true, std::memory_order_release);
+}
+
+/// Fetches the payload, and has the chunk refer to what was fetched. Returns false when the engine fails.
+bool StreamChunks::fetch(chunk::Chunk& chunk) noexcept {
+    try {
+        engine_->fetch(chunk.data.data(), fetched_);
+    } catch (const std::exception& e) {
+        if (!std::exchange(fetch_failed_, true))
+            log_error(LogType::runtime, "stream {}: chunk {} cannot be fetched for its sink: {}",
+                      chunk.stream, chunk.id, e.what());
+        return false;
+    }
+    chunk.data = fetched_;
+    chunk.base = fetched_.data();
+    chunk.kind = memory::MemoryKind::host;
+    return true;
+}
+
+/// Gives a chunk to the sink. One whose payload was lost with the engine goes to nobody.
+void StreamChunks::give(chunk::Chunk& chunk) noexcept {
+    if (chunk.broken.load(std::memory_order_relaxed))
+        return;  // the tally has counted it
+    const std::span<std::byte> data = chunk.data;
+    const memory::MemoryKind kind = chunk.kind;
+    if (!fetched_.empty() && !fetch(chunk)) {
+        tally_->deliver(false);
+        return;
+    }
+    sink_->give_chunk(chunk, [tally = tally_](bool kept) { tally->deliver(kept); });
+    chunk.data = data;
+    chunk.base = data.data();
+    chunk.kind = kind;
 }
 
 stats::ChunkCounts StreamChunks::counts() const {

@@ -13,6 +13,7 @@
 #include "chunk/chunk_lane.hpp"
 #include "chunk/chunk_ring.hpp"
 #include "chunk/chunk_window.hpp"
+#include "gather/engine.hpp"
 #include "memory/mapping.hpp"
 #include "memory/region.hpp"
 #include "runtime/chunk_group.hpp"
@@ -38,8 +39,12 @@ class StreamChunks {
     /// Maps the memory and starts the thread, which runs on `cpus`. `number` is the stream's. `pin` registers
     /// pinned memory. Throws Error when there is not enough memory, when it cannot be pinned, or when no GPU
     /// is there to reach it, and UsageError for a wrong placement.
+    ///
+    /// With an `engine`, the chunks lie in its memory, and it moves the payload (recv::Lane::gather_with).
+    /// Payload that the CPU cannot read is fetched for a sink that reads it.
     StreamChunks(const ReceivePlan& plan, std::uint32_t number, std::shared_ptr<ChunkSink> sink,
-                 const std::vector<unsigned>& cpus, const Register& pin = {});
+                 const std::vector<unsigned>& cpus, const Register& pin = {},
+                 std::shared_ptr<gather::Engine> engine = nullptr);
     /// Fills a user's chunks, by the plan's placement or the user's callback. `sink` gets none. Throws
     /// UsageError when the chunks are not made for it.
     StreamChunks(const ReceivePlan& plan, const UserChunks::Use& use, std::shared_ptr<ChunkSink> sink);
@@ -83,12 +88,19 @@ class StreamChunks {
     std::uint64_t new_resyncs() noexcept;
 
   private:
+    memory::Region make_memory(const ReceivePlan& plan, const Register& pin);
     void run() noexcept;
+    void give(chunk::Chunk& chunk) noexcept;
+    bool fetch(chunk::Chunk& chunk) noexcept;
 
     std::optional<chunk::Placement> placement_;  ///< none: there is a callback
     std::function<chunk::PlaceCallback()> make_callback_;
     std::shared_ptr<ChunkSink> sink_;
-    std::uint64_t heaps_;  ///< of a chunk
+    std::uint64_t heaps_;                           ///< of a chunk
+    std::shared_ptr<gather::Engine> engine_;        ///< null: lcores copy
+    std::shared_ptr<const memory::Region> region_;  ///< the engine's; null: memory_
+    std::vector<std::byte> fetched_;                ///< payload of a chunk for the sink; empty: it needs none
+    bool fetch_failed_ = false;                     ///< and was logged
     memory::Mapping memory_;
     std::shared_ptr<const void> registered_;  ///< memory_, if it is pinned: with ports, and with GPUs
     std::vector<std::uint8_t> present_;       ///< of all chunks

@@ -37,7 +37,7 @@ StreamHealth::Counts StreamHealth::counts_of(const stats::StreamSnapshot& s) {
     if (s.chunks.buffers != 0) {
         c.heaps = s.chunks.heaps_expected - std::min(s.chunks.heaps_expected, s.chunks.heaps_cut) +
                   s.chunks.heaps_skipped;
-        c.lost = s.chunks.heaps_missing + s.chunks.heaps_skipped;
+        c.lost = s.chunks.heaps_missing + s.chunks.heaps_device_error + s.chunks.heaps_skipped;
         return c;
     }
     for (const std::uint64_t n : s.heaps_ended)

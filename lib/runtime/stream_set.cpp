@@ -248,7 +248,8 @@ std::unique_ptr<StreamLane> StreamSet::make_lane(const Stream& stream, const Rec
         lane->rx = std::make_shared<recv::SpeadLane>(least, heap::PoolPlacer(worker.arena, 0));
     } else if (r.engine != HeapEngine::none) {
         auto own = std::make_shared<LaneWithEngine>(config, r, *makers_.engines->engine(r.engine));
-        own->lane.gather_with(makers_.engines->gathering(r.engine, worker.layout->lcore));
+        own->lane.gather_with(
+            makers_.engines->gathering(r.engine, worker.layout->lcore, ports_[r.port].planned()));
         lane->arena = &own->arena;
         lane->owns_arena = true;
         lane->rx = std::shared_ptr<recv::SpeadLane>(own, &own->lane);
@@ -268,6 +269,9 @@ std::unique_ptr<StreamLane> StreamSet::make_lane(const Stream& stream, const Rec
         lane->chunks = stream.chunks;
         lane->rx->chunks = stream.chunks->make_lane(
             lane->rx->counters, config.window.on_full == heap::FullPolicy::block, config.window);
+        if (r.engine != HeapEngine::none)
+            lane->rx->gather_with(
+                makers_.engines->gathering(r.engine, worker.layout->lcore, ports_[r.port].planned()));
     }
     if (auto filter = makers_.filter(r))
         lane->rx->filter = std::make_unique<recv::FilterGate>(std::move(filter), r.held_buffers);

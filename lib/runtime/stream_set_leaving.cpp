@@ -19,6 +19,8 @@ Flushed flush(LcoreSet& lcores, const StreamLane& lane) {
         for (const recv::Source* const s : receiver->sources())
             if (std::find(s->lanes.begin(), s->lanes.end(), slot) != s->lanes.end())
                 return Flushed::no;
+        if (rx->chunks && !rx->chunks->settled())
+            return Flushed::no;
         if (rx->chunks)
             rx->chunks->leave();
         rx->window.reclaim();

@@ -113,6 +113,8 @@ void StreamSet::end_source(Stream& stream) {
         rx->window.stop();
         if (rx->chunks) {
             rx->chunks->stop();
+            if (!rx->chunks->settled())
+                return false;
             rx->chunks->leave();
         }
         return true;

@@ -149,6 +149,10 @@ std::span<std::byte> Memory::bytes() const noexcept {
     return state_ ? state_->bytes : std::span<std::byte>();
 }
 
+std::uintptr_t Memory::gpu_address() const noexcept {
+    return state_ && state_->on_gpu ? state_->on_gpu->address_of(state_->own.base()) : 0;
+}
+
 std::string_view Memory::pages() const noexcept {
     return state_ && state_->own.base() != nullptr ? memory::name_of(state_->own.backing()) : "";
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <spead/process.hpp>
@@ -22,8 +23,8 @@ class SPEAD_API Memory {
     static Memory huge(std::size_t bytes);
 
     /// Maps the same, and registers it with NVIDIA's driver: GPUs copy from it without a copy between, and
-    /// kernels reach it. All contexts of the process know it as pinned. Throws Error that says what is
-    /// missing when there is no driver or no GPU.
+    /// kernels reach it. All contexts of the process know it as pinned. A child of fork(2) may read it, and
+    /// makes none of its own. Throws Error that says what is missing when there is no driver or no GPU.
     static Memory cuda_pinned(std::size_t bytes);
 
     /// Registers memory of the user's, who frees it only after the last handle is gone and every heap that
@@ -36,6 +37,8 @@ class SPEAD_API Memory {
     /// Says which pages memory of our own has: "huge pages", "transparent huge pages" or "4 KiB pages". Empty
     /// for the user's.
     std::string_view pages() const noexcept;
+    /// Returns the address by which GPUs reach it; 0: it is not of cuda_pinned().
+    std::uintptr_t gpu_address() const noexcept;
     template <class T>
     std::span<T> as() const noexcept {
         return {reinterpret_cast<T*>(bytes().data()), bytes().size() / sizeof(T)};

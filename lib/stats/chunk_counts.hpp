@@ -20,6 +20,7 @@ struct ChunkCounts {
     std::uint64_t taken = 0;           ///< by the consumer
     std::uint64_t delivered = 0;       ///< given to the sink
     std::uint64_t unwritten = 0;       ///< taken, and lost because the sink had failed
+    std::uint64_t device_error = 0;    ///< taken, and lost because the engine that moves payload failed
     std::uint64_t complete = 0;        ///< of those taken
     std::uint64_t heaps_expected = 0;  ///< that those taken have room for
     std::uint64_t heaps_present = 0;   ///< in those taken
@@ -37,10 +38,12 @@ struct ChunkCounts {
     // To know how long a chunk lasts:
     std::uint64_t spanned_ids = 0;  ///< from one taken chunk to the next, without jumps
     std::uint64_t spanned_ns = 0;   ///< from hand-over to hand-over of these
-    /// Counts the heaps that chunks lack: those taken = present + missing + cut = expected.
+    /// Counts the heaps that chunks lack: those taken = present + missing + cut + device_error =
+    /// expected.
     std::uint64_t heaps_missing = 0;
-    std::uint64_t heaps_cut = 0;      ///< where the receiver began or ended, so they were never to come
-    std::uint64_t heaps_skipped = 0;  ///< of skipped ids
+    std::uint64_t heaps_cut = 0;           ///< where the receiver began or ended, so they were never to come
+    std::uint64_t heaps_device_error = 0;  ///< of chunks that were lost because the engine failed
+    std::uint64_t heaps_skipped = 0;       ///< of skipped ids
     /// Counts what belongs to heaps_missing, and to missing packets of heaps that are there in part. Packets
     /// are an estimate.
     std::uint64_t missing_bytes = 0;
@@ -96,6 +99,7 @@ inline constexpr std::array kChunkCounts{
     ChunkCount{"taken", &ChunkCounts::taken},
     ChunkCount{"delivered", &ChunkCounts::delivered},
     ChunkCount{"unwritten", &ChunkCounts::unwritten},
+    ChunkCount{"device_error", &ChunkCounts::device_error},
     ChunkCount{"complete", &ChunkCounts::complete},
     ChunkCount{"heaps_expected", &ChunkCounts::heaps_expected},
     ChunkCount{"heaps_present", &ChunkCounts::heaps_present},
@@ -112,6 +116,7 @@ inline constexpr std::array kChunkCounts{
     ChunkCount{"spanned_ns", &ChunkCounts::spanned_ns},
     ChunkCount{"heaps_missing", &ChunkCounts::heaps_missing},
     ChunkCount{"heaps_cut", &ChunkCounts::heaps_cut},
+    ChunkCount{"heaps_device_error", &ChunkCounts::heaps_device_error},
     ChunkCount{"heaps_skipped", &ChunkCounts::heaps_skipped},
     ChunkCount{"missing_bytes", &ChunkCounts::missing_bytes},
     ChunkCount{"missing_packets", &ChunkCounts::missing_packets},

@@ -94,6 +94,10 @@ class ChunkFindings {
         missing();
         for (const AxisPresence& axis : s_.axes)
             silent_places(axis);
+        add(Cause::device_error, Stage::memory, s_.chunks.device_error, "chunks",
+            "were lost because the engine that moves their payload failed, or stood still at the end of the "
+            "run",
+            "look in the log for what failed, and start the run anew; `gather` = \"none\" needs no engine");
         if (std::optional<Finding> unwritten = unwritten_finding(s_, s_.chunks.unwritten, "chunks"))
             all_.push_back(std::move(*unwritten));
         return std::move(all_);

@@ -83,16 +83,17 @@ void expect_chunks(const StreamSnapshot& s, const Expect& expect) {
     expect(s.name + ": heaps present <= expected", std::min(c.heaps_present, c.heaps_expected),
            c.heaps_present);
     // A chunk's heaps are counted one by one, and cut ones last.
-    expect(s.name + ": heaps present + missing + cut <= expected",
-           std::min(c.heaps_present + c.heaps_missing + c.heaps_cut, c.heaps_expected),
-           c.heaps_present + c.heaps_missing + c.heaps_cut);
+    const std::uint64_t lost = c.heaps_missing + c.heaps_cut + c.heaps_device_error;
+    expect(s.name + ": heaps present + missing + cut + device_error <= expected",
+           std::min(c.heaps_present + lost, c.heaps_expected), c.heaps_present + lost);
     if (!c.at_rest)
         return;
-    expect(s.name + ": heaps expected = present + missing + cut", c.heaps_expected,
-           c.heaps_present + c.heaps_missing + c.heaps_cut);
+    expect(s.name + ": heaps expected = present + missing + cut + device_error", c.heaps_expected,
+           c.heaps_present + lost);
     expect(s.name + ": chunks opened = handed over + open", c.opened, c.handed_over + c.open);
     expect(s.name + ": chunks handed over = taken + waiting", c.handed_over, c.taken + c.waiting);
-    expect(s.name + ": chunks taken = delivered + unwritten", c.taken, c.delivered + c.unwritten);
+    expect(s.name + ": chunks taken = delivered + unwritten + device_error", c.taken,
+           c.delivered + c.unwritten + c.device_error);
     expect(s.name + ": chunks = free + open + waiting + held", c.buffers,
            c.free + c.open + c.waiting + c.held);
     if (c.open == 0 && s.heaps_started == 0)

@@ -98,6 +98,11 @@ extern "C" __attribute__((visibility("default"))) int fake_cuda_pending() {
     return Gpu::get().pending();
 }
 
+/// Sets a wish; empty: none any more. For tests alone, at any time.
+extern "C" __attribute__((visibility("default"))) void fake_cuda_wish(const char* name, const char* value) {
+    set_wish(name, value);
+}
+
 FAKE_CALL(cuInit, unsigned flags) {
     FAIL_IF_ASKED(cuInit);
     return flags == 0 ? kSuccess : kInvalidValue;
@@ -123,7 +128,7 @@ FAKE_CALL(cuGetErrorString, Result result, const char** text) {
 
 FAKE_CALL(cuDeviceGetCount, int* count) {
     FAIL_IF_ASKED(cuDeviceGetCount);
-    *count = std::string_view(variable("FAKE_CUDA_DEVICES")) == "0" ? 0 : 1;
+    *count = wish("FAKE_CUDA_DEVICES") == "0" ? 0 : 1;
     return kSuccess;
 }
 

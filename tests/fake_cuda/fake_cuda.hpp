@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <string>
 
 #include "gpu/cuda_api.hpp"
 
@@ -16,10 +17,10 @@
 /// GPU's addresses are, so that a CPU which touches them dies, and once for the worker thread that plays the
 /// GPU.
 ///
-/// Environment variables, read at each call:
+/// Wishes, by environment variables, which are read when the library is loaded, and by fake_cuda_wish()
+/// later:
 ///   FAKE_CUDA_FAIL=SYMBOL     the next call of that function fails with CUDA_ERROR_OUT_OF_MEMORY, and only
-///   that;
-///                             SYMBOL:N, the N-th from now on
+///                             that; SYMBOL:N, the N-th from now on
 ///   FAKE_CUDA_LATE_US=N       the GPU rests so long before each piece of work
 ///   FAKE_CUDA_STALL=1         it does no work
 ///   FAKE_CUDA_DEVICES=0       there is no GPU
@@ -87,6 +88,8 @@ class Gpu {
 
 /// Returns whether this call has to fail.
 bool fails(const char* symbol);
-const char* variable(const char* name);
+/// Returns a wish; empty: there is none. Any thread.
+std::string wish(const char* name);
+void set_wish(const char* name, const char* value);
 
 }  // namespace fake_cuda

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
@@ -28,25 +29,59 @@ std::uintptr_t address(const void* p) {
     return reinterpret_cast<std::uintptr_t>(p);
 }
 
+/// Holds the wishes of the process: first those of its environment, which is read once, while the library is
+/// loaded. Other threads may change it at any time later, and nothing can be read there then.
+class Wishes {
+  public:
+    Wishes() {
+        for (const char* const name :
+             {"FAKE_CUDA_FAIL", "FAKE_CUDA_LATE_US", "FAKE_CUDA_STALL", "FAKE_CUDA_DEVICES"})
+            if (const char* const value = std::getenv(name); value != nullptr)
+                set(name, value);
+    }
+
+    void set(const std::string& name, const std::string& value) {
+        const std::lock_guard lock(mutex_);
+        values_[name] = value;
+        if (name == "FAKE_CUDA_FAIL") {
+            const std::size_t colon = value.find(':');
+            left_ = value.empty() ? 0 : colon == value.npos ? 1 : std::atoi(value.c_str() + colon + 1);
+            failing_ = value.substr(0, colon);
+        }
+    }
+    std::string get(const std::string& name) {
+        const std::lock_guard lock(mutex_);
+        const auto found = values_.find(name);
+        return found == values_.end() ? std::string() : found->second;
+    }
+    /// Returns whether this call of a function has to fail.
+    bool fails(std::string_view symbol) {
+        const std::lock_guard lock(mutex_);
+        return left_ > 0 && failing_ == symbol && --left_ == 0;
+    }
+
+  private:
+    std::mutex mutex_;
+    std::map<std::string, std::string> values_;
+    std::string failing_;
+    int left_ = 0;
+};
+
+// Never destroyed: the worker asks until the process ends.
+Wishes& wishes = *new Wishes;
+
 }  // namespace
 
-const char* variable(const char* name) {
-    const char* const text = std::getenv(name);
-    return text == nullptr ? "" : text;
+std::string wish(const char* name) {
+    return wishes.get(name);
+}
+
+void set_wish(const char* name, const char* value) {
+    wishes.set(name, value);
 }
 
 bool fails(const char* symbol) {
-    static std::mutex mutex;
-    static std::string last;
-    static int left = 0;
-    const std::lock_guard lock(mutex);
-    const std::string wish = variable("FAKE_CUDA_FAIL");
-    if (wish != last) {
-        last = wish;
-        const std::size_t colon = wish.find(':');
-        left = wish.empty() ? 0 : colon == wish.npos ? 1 : std::atoi(wish.c_str() + colon + 1);
-    }
-    return left > 0 && wish.substr(0, wish.find(':')) == symbol && --left == 0;
+    return wishes.fails(symbol);
 }
 
 Gpu& Gpu::get() {
@@ -181,11 +216,11 @@ void Gpu::work() {
     std::unique_lock lock(mutex_);
     for (;;) {
         came_.wait_for(lock, std::chrono::milliseconds(10));
-        while (!queue_.empty() && *variable("FAKE_CUDA_STALL") == '\0') {
+        while (!queue_.empty() && wish("FAKE_CUDA_STALL").empty()) {
             const Work next = std::move(queue_.front());
             queue_.pop_front();
             lock.unlock();
-            if (const int late = std::atoi(variable("FAKE_CUDA_LATE_US")); late > 0)
+            if (const int late = std::atoi(wish("FAKE_CUDA_LATE_US").c_str()); late > 0)
                 std::this_thread::sleep_for(std::chrono::microseconds(late));
             const bool reached = next.function();
             lock.lock();

@@ -118,6 +118,65 @@ memory = "cuda_pinned"
         self.assertGreater(stream["heaps"]["device_error"], 0, stream["heaps"])
         self.assertEqual(stream["info"]["wrong"], 0, stream)
 
+    def chunks_in_memory_of(self, engine, words="", sink="verify", **environment):
+        config = self.directory / f"{engine}.toml"
+        config.write_text(f"""version = 1
+[[port]]
+name = "p0"
+device = "net_ring0"
+[[receive]]
+name = "s0"
+port = "p0"
+endpoints = ["239.1.1.1:7148"]
+[receive.heaps]
+gather = "{engine}"
+[receive.chunk]
+placement = "heap 65536; time: heap [8]"
+{words}
+[receive.sink]
+kind = "{sink}"
+[[send]]
+name = "d0"
+port = "p0"
+endpoints = ["239.1.1.1:7148"]
+heap_size = "64KiB"
+heaps = 200
+max_packet_size = 1400
+verify = true
+""", encoding="utf-8")
+        return ("run", "--config", config), {"LD_LIBRARY_PATH": str(Path(FAKE).parent), **environment}
+
+    def test_chunks_lie_in_memory_of_the_gpu_and_sinks_get_them_fetched(self):
+        for engine in ("cuda", "fake", "cpu"):
+            with self.subTest(engine=engine):
+                words, environment = self.chunks_in_memory_of(engine, FAKE_CUDA_LATE_US="20")
+                stream = self.run_program(*words, environment=environment).report["streams"][0]
+                # The first has descriptors, and another length.
+                self.assertEqual((stream["info"]["verified"], stream["info"]["wrong"]), (199, 0), stream)
+                self.assertEqual(stream["chunks"]["device_error"], 0, stream["chunks"])
+
+    def test_chunks_of_a_gpu_that_fails_are_lost_and_counted(self):
+        words, environment = self.chunks_in_memory_of("cuda", FAKE_CUDA_FAIL="cuStreamWriteValue32_v2:5")
+        finished = self.run_program(*words, environment=environment, status=1)
+        self.assertIn("engine cuda: GPU: cuStreamWriteValue32_v2(", finished.err)
+        chunks = finished.report["streams"][0]["chunks"]
+        self.assertGreater(chunks["device_error"], 0, chunks)
+        self.assertEqual(chunks["taken"], chunks["delivered"] + chunks["device_error"], chunks)
+        self.assertEqual(finished.report["streams"][0]["info"]["wrong"], 0)
+
+    def test_chunks_that_an_engine_cannot_fill_are_refused(self):
+        words, environment = self.chunks_in_memory_of("fake", "memory = \"pinned\"")
+        self.refused(*words, environment=environment, says=("fake.toml:13:10", "leave out `memory`"))
+
+    def test_selftest_tries_the_gpu(self):
+        environment = {"LD_LIBRARY_PATH": str(Path(FAKE).parent)}
+        finished = self.run_program("selftest", "--gpu", environment=environment, report=False)
+        for said in ("GPU driver", "Fake GPU at 0000:fa:ce.0", "GPU memory", "GPU gather", "no byte wrong"):
+            self.assertIn(said, finished.out)
+        finished = self.run_program("selftest", "--gpu", report=False, status=1,
+                                    environment={**environment, "FAKE_CUDA_FAIL": "cuMemHostRegister_v2"})
+        self.assertIn("cuMemHostRegister_v2(", finished.out)
+
     def test_gathering_by_a_gpu_is_refused_without_a_driver(self):
         (self.directory / "libcuda.so.1").touch()
         self.refused("loopback", "--heap-memory", "cuda", "--heaps", 4, status=1, report=False,

@@ -8,7 +8,7 @@ them: `import dpdk_spead.as_spead2` lets programs that import spead2 run on this
 from . import _main_interpreter  # noqa: F401  (first: the compiled part would wait for ever)
 from ._native import Empty, Error, Full, InprocQueue, Stopped, UsageError
 from .items import Descriptor, Item, ItemGroup, RawDescriptor
-from .memory import Memory
+from .memory import GpuView, Memory, for_gpu
 from .pools import (
     MEMCPY_NONTEMPORAL,
     MEMCPY_STD,

@@ -56,6 +56,11 @@ class GatherRig {
     GatherRig(const GatherRig&) = delete;
     GatherRig& operator=(const GatherRig&) = delete;
 
+    /// Adds a stream of another group to the lcore, which outlives the rig.
+    void add_beside(SpeadLane& l) {
+        beside = &l;
+        add(l);
+    }
     /// Adds a stream whose heaps lie in ordinary memory, to another group.
     SpeadLane& add_host_lane(std::uint32_t group) {
         host_arena = std::make_unique<memory::Arena>(8U << 20, 512U << 10);
@@ -137,7 +142,7 @@ class GatherRig {
 
     stats::Snapshot picture() const {
         stats::Snapshot s;
-        for (const SpeadLane* const l : {lane.get(), host_lane.get()}) {
+        for (const SpeadLane* const l : {lane.get(), host_lane.get(), beside}) {
             if (l == nullptr)
                 continue;
             s.streams.emplace_back().name = l->config.name;
@@ -179,6 +184,7 @@ class GatherRig {
     std::unique_ptr<memory::Arena> host_arena;
     std::unique_ptr<SpeadLane> lane;
     std::unique_ptr<SpeadLane> host_lane;  ///< null: none
+    SpeadLane* beside = nullptr;           ///< the test's; null: none
     RxAgent agent;
     std::vector<Taken> of_host;          ///< heaps that take() found there
     std::vector<Taken>* keep = nullptr;  ///< for heaps that come at the end

@@ -30,6 +30,53 @@ TEST(GatherEngines, MoveEveryHeapOfARun) {
     }
 }
 
+TEST(GatherEngines, FillChunksWhoseSinkGetsThemFetched) {
+    ASSERT_NE(dlopen(gpu::fake_library().c_str(), RTLD_NOW), nullptr) << "the program finds it by its name";
+    for (const HeapEngine engine : {HeapEngine::cpu, HeapEngine::fake, HeapEngine::cuda})
+        for (const char* const way : {"automatic", "tracked"}) {
+            Plan plan = loopback(300);
+            plan.receives[0].engine = engine;
+            plan.receives[0].chunk.emplace().placement = std::string("heap 20000; time: heap [8]; ") + way;
+            const Ended e = run(plan);
+            EXPECT_THAT(e.problems, IsEmpty());
+            EXPECT_EQ(e.stream().heaps_verified, 299U) << "the first has descriptors, and another length";
+            EXPECT_EQ(e.stream().heaps_wrong, 0U);
+            EXPECT_EQ(e.stream().chunks.device_error, 0U);
+            EXPECT_EQ(e.stream().chunks.delivered, e.stream().chunks.opened);
+        }
+}
+
+TEST(GatherEngines, OfAGpuThatFailsLoseChunksAndCountThem) {
+    ASSERT_NE(dlopen(gpu::fake_library().c_str(), RTLD_NOW), nullptr);
+    const gpu::FakeWish wish("FAKE_CUDA_FAIL", "cuStreamWriteValue32_v2:9");
+    Plan plan = loopback(300);
+    plan.receives[0].engine = HeapEngine::cuda;
+    plan.receives[0].chunk.emplace().placement = "heap 20000; time: heap [8]";
+    const Ended e = run(plan);
+    EXPECT_THAT(e.problems, testing::Contains(HasSubstr("cuStreamWriteValue32_v2(")));
+    EXPECT_GT(e.stream().chunks.device_error, 0U);
+    EXPECT_EQ(e.stream().heaps_wrong, 0U);
+    EXPECT_THAT(stats::broken_identities(e.last), IsEmpty());
+}
+
+TEST(GatherEngines, ThatComeDuringTheRunHaveAPartOfTheQueuesBuffers) {
+    Plan plan = live_plan(1);
+    Script script;
+    const auto delivers = [](const stats::Snapshot& s) { return s.streams[0].heaps_verified > 3; };
+    script.wait(delivers);
+    script.change([](Plan& p) {
+        p.receives[0].engine = HeapEngine::fake;
+        p.receives[0].engine_memory = 16 * kMiB;
+    });
+    std::uint64_t before = 0;
+    script.add([&](Engine&, const stats::Snapshot& s) { before = s.streams[0].heaps_verified; });
+    script.wait([&](const stats::Snapshot& s) { return s.streams[0].heaps_verified > before + 50; });
+    const Ended e = script.run(plan);
+    EXPECT_THAT(e.problems, IsEmpty());
+    EXPECT_EQ(e.last.streams[0].heaps_wrong, 0U);
+    EXPECT_EQ(e.last.streams[0].heaps_device_error, 0U);
+}
+
 TEST(GatherEngines, LoseNothingOfASourceThatWaits) {
     // Fewer heaps fit than the engine could have.
     Plan plan = loopback(300);

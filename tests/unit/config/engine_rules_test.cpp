@@ -46,8 +46,23 @@ TEST(EngineRules, WantHeapsWhosePacketsStayAndOfWhichOneFits) {
     expect_fault(r, "heaps.gather_memory", "raise `gather_memory`");
     r.lend = 10;
     expect_fault(r, "lend", "go to the engine `cpu`");
+}
+
+TEST(EngineRules, WantChunksInTheirMemoryWithPayloadInOnePiece) {
+    ReceivePlan r = stream(HeapEngine::fake);
+    r.max_bytes = r.engine_memory + 1;  // chunks have no such limit
+    r.sink.kind = SinkKind::raw;        // it gets them fetched
     r.chunk.emplace();
-    expect_fault(r, "heaps.gather", "has chunks");
+    r.chunk->placement = "heap 64; time: heap [8]";
+    EXPECT_FALSE(engine_fault(r, false));
+    r.chunk->placement = "heap 64; time: heap [8] by 512; rows 8 by 64";
+    expect_fault(r, "chunk.placement", "leave out `rows`");
+    r.chunk->placement = "heap 64; time: heap [8]";
+    r.chunk->memory = runtime::ChunkMemory::cuda_pinned;
+    expect_fault(r, "chunk.memory", "leave out `memory`");
+    r.chunk->memory = runtime::ChunkMemory::host;
+    r.sink.kind = SinkKind::user;
+    expect_fault(r, "heaps.gather", "a program's own");
 }
 
 TEST(EngineRules, WantSinksThatNeedNotReadADevicesMemory) {

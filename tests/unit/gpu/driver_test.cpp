@@ -124,6 +124,18 @@ TEST(Driver, EveryCallThatFailsIsNamedAndNothingStaysBehind) {
     EXPECT_EQ(unnamed, expected);
 }
 
+TEST(FakeDriver, LooksAtNoEnvironmentThatAnotherThreadChanges) {
+    const ContextPointer context = fake_context();
+    const DeviceMemory device(context, 4096);
+    const Stream stream(context);
+    setenv("FAKE_CUDA_STALL", "1", 1);
+    setenv("FAKE_CUDA_FAIL", "cuMemsetD8Async", 1);
+    stream.fill(device.address(), std::byte{1}, 4096);
+    EXPECT_NO_THROW(stream.finish());
+    unsetenv("FAKE_CUDA_STALL");
+    unsetenv("FAKE_CUDA_FAIL");
+}
+
 TEST(DeviceMemory, KillsACpuThatReadsIt) {
     const ContextPointer context = fake_context();
     const DeviceMemory device(context, 4096);

@@ -22,15 +22,29 @@ inline ContextPointer fake_context() {
     return Context::open(Driver::load(fake_library()));
 }
 
-/// Sets a variable of the fake driver while it lives.
+/// Sets a wish of the fake driver (tests/fake_cuda/fake_cuda.hpp) while it lives.
 class FakeWish {
   public:
-    FakeWish(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
-    ~FakeWish() { unsetenv(name_); }
+    FakeWish(const char* name, const std::string& value) : name_(name) { set(value); }
+    ~FakeWish() { set({}); }
     FakeWish(const FakeWish&) = delete;
     FakeWish& operator=(const FakeWish&) = delete;
 
+    void end() { set({}); }
+
   private:
+    void set(const std::string& value) const {
+        void* const library = dlopen(fake_library().c_str(), RTLD_NOW);
+        const auto wish =
+            library == nullptr
+                ? nullptr
+                : reinterpret_cast<void (*)(const char*, const char*)>(dlsym(library, "fake_cuda_wish"));
+        if (wish == nullptr)
+            ADD_FAILURE() << "the fake driver takes no wishes: " << fake_library();
+        else
+            wish(name_, value.c_str());
+    }
+
     const char* name_;
 };
 

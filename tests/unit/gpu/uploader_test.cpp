@@ -70,7 +70,7 @@ TEST_F(Uploads, WaitBehindThoseOnTheirWay) {
 }
 
 TEST_F(Uploads, AreRefusedBeyondTheirNumber) {
-    const FakeWish stalled("FAKE_CUDA_STALL", "1");
+    FakeWish stalled("FAKE_CUDA_STALL", "1");
     {
         Uploader uploader(context, 2);
         std::size_t taken = 0;
@@ -78,7 +78,7 @@ TEST_F(Uploads, AreRefusedBeyondTheirNumber) {
             taken++;
         EXPECT_GE(taken, Uploader::kMostWaiting);
         EXPECT_LE(taken, Uploader::kMostWaiting + 2);
-        unsetenv("FAKE_CUDA_STALL");
+        stalled.end();
     }
 }
 
@@ -91,6 +91,19 @@ TEST_F(Uploads, EndWithTheFirstFailureAndItsName) {
     EXPECT_THAT(uploader.error().value_or(""), HasSubstr("cuMemcpyHtoDAsync_v2("));
     EXPECT_EQ(uploader.submit(chunk(2)), 0u);
     EXPECT_TRUE(uploader.done(1));
+}
+
+TEST_F(Uploads, SayThatTheyHaveFailedWhenTheGpuReadsNothingAnyMore) {
+    Uploader uploader(context, 8);
+    const FakeWish late("FAKE_CUDA_LATE_US", "20000");
+    const FakeWish wish("FAKE_CUDA_FAIL", "cuMemcpyHtoDAsync_v2:4");
+    Uploader::Ticket last = 0;
+    for (std::size_t i = 0; i < 4; i++)
+        last = uploader.submit(chunk(i));
+    EXPECT_FALSE(uploader.wait(last, 10s));
+    EXPECT_TRUE(uploader.error().has_value());
+    EXPECT_EQ(fake_pending(), 0) << "the chunks are the caller's again";
+    EXPECT_TRUE(uploader.done(3)) << "those before were uploaded";
 }
 
 TEST_F(Uploads, RunTheirThreadWhereTheyAreTold) {

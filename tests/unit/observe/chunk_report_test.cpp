@@ -38,7 +38,7 @@ TEST(ChunkReport, TheReportHasEveryCountByItsName) {
         EXPECT_EQ(value, next++) << name;
     }
     EXPECT_EQ(next, 500 + stats::kChunkCounts.size() + stats::kChunkStates.size());
-    EXPECT_NEAR(stream["chunks"]["consumer_load"].get<double>(), (521.0 / 507) / (523.0 / 522), 1e-9);
+    EXPECT_NEAR(stream["chunks"]["consumer_load"].get<double>(), (522.0 / 507) / (524.0 / 523), 1e-9);
     EXPECT_FALSE(report_document(numbered_snapshot())["streams"][0].contains("chunks"))
         << "a stream of heaps has none";
 }

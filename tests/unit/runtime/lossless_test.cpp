@@ -93,5 +93,20 @@ TEST(Lossless, ALimitThatNobodySetIsRemarkedForOneStreamAtATime) {
                 HasSubstr("5 x 65536 KiB"));
 }
 
+TEST(Lossless, MemoryOfAnEngineIsNamedByItsKey) {
+    ReceivePlan r = stream("s0", 64 * kLosslessKiB);
+    r.engine = HeapEngine::fake;
+    r.engine_memory = 256 * kLosslessKiB;
+    const ReceivePlan* const one = &r;
+    const std::string why = why_not_lossless(own_memory(r, true, one));
+    for (const char* said :
+         {"`gather_memory` to 320 KiB for each lcore", "max_live x substreams", "`max_bytes`"})
+        EXPECT_THAT(why, HasSubstr(said));
+    EXPECT_THAT(why, testing::Not(HasSubstr("max_heap_bytes`"))) << "that is the name in C++";
+    r.engine = HeapEngine::none;
+    r.memory = r.engine_memory;
+    EXPECT_THAT(why_not_lossless(own_memory(r, true, one)), HasSubstr("raise its `memory` to 320 KiB"));
+}
+
 }  // namespace
 }  // namespace spead::runtime

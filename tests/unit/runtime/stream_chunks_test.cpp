@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "tests/support/no_locking.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/unit/gpu/fake_driver.hpp"
 
 namespace spead::runtime::unit_test {
 namespace {
@@ -159,11 +160,10 @@ TEST(StreamChunks, MemoryForGpusIsRegisteredWithTheirDriverUntilTheEnd) {
     }
     EXPECT_EQ(registered(), 0);
 
-    setenv("FAKE_CUDA_FAIL", "cuMemHostRegister_v2", 1);
+    const gpu::FakeWish wish("FAKE_CUDA_FAIL", "cuMemHostRegister_v2");
     EXPECT_THAT(test::refusal([&] { StreamChunks(plan, 1, std::make_shared<NotingSink>(), {}); }),
                 testing::AllOf(testing::HasSubstr("receive s0: its chunks of `memory = \"cuda_pinned\"`"),
                                testing::HasSubstr("cuMemHostRegister_v2("), testing::HasSubstr("to pinned")));
-    unsetenv("FAKE_CUDA_FAIL");
     EXPECT_EQ(registered(), 0);
 }
 

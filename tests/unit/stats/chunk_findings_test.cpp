@@ -47,6 +47,17 @@ AxisPresence axis_of(const std::string& name, std::vector<AxisPresence::Entry> e
     return axis;
 }
 
+TEST(ChunkFindings, ChunksOfAnEngineThatFailedAreNoLossOfTheNetwork) {
+    Snapshot s = chunked();
+    ChunkCounts& c = s.streams[0].chunks;
+    c.heaps_present -= 100;
+    c.heaps_device_error = 100;
+    c.device_error = 2;
+    c.delivered -= 2;
+    EXPECT_THAT(sentence(s, Cause::device_error), AllOf(HasSubstr("2 chunks"), HasSubstr("engine")));
+    EXPECT_THAT(sentence(s, Cause::network_loss), IsEmpty());
+}
+
 TEST(ChunkFindings, WhatStreamsMissTogetherIsSaidOnceAndEachOnesLossesExplainIt) {
     Snapshot s = chunked();
     miss(s, 100);

@@ -74,7 +74,7 @@ void Uploader::run() noexcept {
         stream_.finish(kPatience);
     } catch (const std::exception& e) {
         log_error(LogType::memory, "uploads to the GPU end: {}", reason_of(e));
-        // Whoever hears of the failure uses the memory of earlier uploads again.
+        // The owner of the memory of earlier uploads uses it again when it hears of the failure.
         if (!wait_until_quiet([this] { return stream_.idle(); }, kPatience))
             log_error(LogType::memory, "the GPU may still read from memory that uploads were made from");
         const std::lock_guard lock(mutex_);

@@ -26,7 +26,7 @@ struct Tensor {
     std::uint64_t byte_offset;
 };
 
-/// Is what the capsule has. Whoever takes it calls `deleter`.
+/// Holds the content of a capsule. The consumer that takes it calls `deleter`.
 struct ManagedTensor {
     Tensor tensor;
     void* context;

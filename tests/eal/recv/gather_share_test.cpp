@@ -110,7 +110,7 @@ TEST(GatherShare, AHealthyEngineFinishesBesideOneThatIsGivenUp) {
     EXPECT_EQ(whole, kHeaps);
     EXPECT_EQ(rig.lane->counters.heaps_device_error, kHeaps);
     rig.was_given_up = true;
-    // What the failed engine has comes back when it has ended, for this test.
+    // The failed engine gives its packets back when it has ended, for this test.
     rig.engine->faults().lingers = false;
     EXPECT_TRUE(rig.engine->stop(std::chrono::seconds(20)));
     for (const gather::Batch& b : rig.channel->batches())

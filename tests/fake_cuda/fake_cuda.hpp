@@ -66,6 +66,7 @@ class Gpu {
   private:
     Gpu();
     void work();
+    static void unlock_all();
     /// Waits until all work is done, as the driver does before it frees memory; at most 2 s.
     void settle();
 

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <pthread.h>
 #include <string>
 #include <string_view>
 #include <sys/mman.h>
@@ -60,6 +61,9 @@ class Wishes {
         return left_ > 0 && failing_ == symbol && --left_ == 0;
     }
 
+    void lock() { mutex_.lock(); }
+    void unlock() { mutex_.unlock(); }
+
   private:
     std::mutex mutex_;
     std::map<std::string, std::string> values_;
@@ -101,7 +105,19 @@ Gpu::Gpu() {
         std::abort();
     seen_ = static_cast<std::byte*>(seen);
     worked_ = static_cast<std::byte*>(worked);
+    // A child of fork(2) has no worker, which would give back what it holds. There calls are still counted.
+    pthread_atfork(
+        [] {
+            get().mutex_.lock();
+            wishes.lock();
+        },
+        &Gpu::unlock_all, &Gpu::unlock_all);
     std::thread([this] { work(); }).detach();
+}
+
+void Gpu::unlock_all() {
+    wishes.unlock();
+    get().mutex_.unlock();
 }
 
 Result Gpu::allocate(DevicePointer& out, std::size_t bytes) {

@@ -76,9 +76,6 @@ int in_child(const std::function<int()>& check) {
 }
 
 TEST(Memory, ForGpusIsLeftToTheParentOfAFork) {
-#ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "a child of a process with threads may wait for ever for the sanitizer's allocator";
-#endif
     void* const driver = dlopen(std::getenv("FAKE_CUDA"), RTLD_NOW | RTLD_GLOBAL);
     ASSERT_NE(driver, nullptr) << dlerror();
     const auto registered = reinterpret_cast<int (*)()>(dlsym(driver, "fake_cuda_live"));

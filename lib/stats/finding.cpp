@@ -7,12 +7,6 @@
 
 namespace spead::stats {
 
-namespace {
-
-/// Holds the seconds without growth after which a finding says when it grew last.
-
-}  // namespace
-
 std::string_view name_of(Stage stage) {
     static constexpr std::array<std::string_view, 9> kNames{
         "network", "port", "lcore", "classify", "packet", "window", "memory", "consumer", "transmit"};

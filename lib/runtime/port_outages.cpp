@@ -2,14 +2,13 @@
 #include "runtime/port_outages.hpp"
 
 #include <algorithm>
-#include <thread>
 
 #include <fmt/core.h>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "base/waiting_time.hpp"
 #include "runtime/descriptors.hpp"
+#include "runtime/receivers.hpp"
 #include "runtime/waits.hpp"
 
 namespace spead::runtime {
@@ -113,27 +112,15 @@ void PortOutages::lose(std::size_t port, const std::string& netdev) {
 void PortOutages::wait_for_engines(std::size_t port) {
     if (!of_.engines.any())
         return;
-    const auto ask_all = [this](auto function) {
-        bool all = true;
-        for (const auto& w : of_.lcores)
-            all &= of_.lcores.try_ask(*w, function, &w->loop->receiver()).value_or(true);
-        return all;
-    };
-    ask_all([](recv::RxAgent* receiver) {
+    ask_receivers(of_.lcores, [](recv::RxAgent* receiver) {
         receiver->mark_gathering();
         return true;
     });
-    for (WaitingTime waited(kRound);
-         !ask_all([](recv::RxAgent* receiver) { return receiver->is_past_gathering(); });) {
-        if (waited.add() >= kGatherPatience) {
-            log_warning(
-                LogType::runtime,
-                "port {}: an engine has not moved its last packets for {} s; their pool stays allocated",
-                of_.ports[port].plan().name, kGatherPatience.count());
-            return;
-        }
-        std::this_thread::sleep_for(kStep);
-    }
+    if (!engines_finish(
+            of_.lcores, [](recv::RxAgent* receiver) { return receiver->is_past_gathering(); }, [] {}))
+        log_warning(LogType::runtime,
+                    "port {}: an engine has not moved its last packets for {} s; their pool stays allocated",
+                    of_.ports[port].plan().name, kGatherPatience.count());
 }
 
 /// Closes a port whose interface has disappeared. Packets that senders had given it are theirs again.

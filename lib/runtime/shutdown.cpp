@@ -12,6 +12,7 @@
 
 #include "base/log.hpp"
 #include "base/waiting_time.hpp"
+#include "runtime/receivers.hpp"
 #include "runtime/waits.hpp"
 
 namespace spead::runtime {
@@ -265,7 +266,8 @@ void Shutdown::settle_receives() {
 void Shutdown::finish_gathering() {
     if (!of_.engines.any())
         return;
-    if (engines_finish({[](recv::RxAgent* receiver) { return receiver->finish_gathering(rte_rdtsc()); }}))
+    const auto finish = [](recv::RxAgent* receiver) { return receiver->finish_gathering(rte_rdtsc()); };
+    if (engines_finish(of_.lcores, finish, [this] { of_.ports.serve_hosts(); }))
         return;
     of_.notes.problems.push_back(
         fmt::format("an engine has not moved the last payload for {}; heaps without all of theirs are lost",
@@ -273,35 +275,11 @@ void Shutdown::finish_gathering() {
     give_up_engines();
 }
 
-/// Asks every receiver the same. Returns whether all of them, but those of lost lcores, say yes.
-bool Shutdown::ask_receivers(Question question) {
-    bool all = true;
-    for (const auto& w : of_.lcores)
-        all &= of_.lcores
-                   .try_ask(
-                       *w, [](recv::RxAgent* receiver, Question q) { return q.ask(receiver); },
-                       &w->loop->receiver(), question)
-                   .value_or(true);
-    return all;
-}
-
-/// Waits until all receivers say that they are done, which depends on engines alone. Returns false when these
-/// take too long.
-bool Shutdown::engines_finish(Question is_done) {
-    for (WaitingTime waited(kRound); !ask_receivers(is_done);) {
-        if (waited.add() >= kGatherPatience)
-            return false;
-        of_.ports.serve_hosts();
-        std::this_thread::sleep_for(kStep);
-    }
-    return true;
-}
-
 void Shutdown::give_up_engines() {
-    ask_receivers({[](recv::RxAgent* receiver) {
+    ask_receivers(of_.lcores, [](recv::RxAgent* receiver) {
         receiver->give_up_gathering();
         return true;
-    }});
+    });
 }
 
 /// Stops the engines. Lcores have been joined.
@@ -317,24 +295,19 @@ void Shutdown::end_engines() {
 void Shutdown::flush_receives() {
     const auto flush = [this] {
         of_.streams.let_go_of_consumers(true);
-        bool all = true;
         // Heaps of an lcore that is lost are not waited for.
-        for (const auto& w : of_.lcores)
-            all &=
-                of_.lcores
-                    .try_ask(
-                        *w, [](recv::RxAgent* receiver) { return receiver->flush(); }, &w->loop->receiver())
-                    .value_or(true);
-        return all;
+        return ask_receivers(of_.lcores, [](recv::RxAgent* receiver) { return receiver->flush(); });
     };
     if (wait_for(flush, {&EndProgress::received, patience_.consumer}) == EndWait::Result::done)
         return;
     of_.notes.problems.push_back(consumer_stuck() + "; the heaps that wait for it are dropped");
     // Reported now: its thread is joined next, which may never end.
     log_error(LogType::runtime, "{}", of_.notes.problems.back());
-    constexpr Question drop{[](recv::RxAgent* receiver) { return receiver->drop_rest(); }};
+    const auto drop = [](recv::RxAgent* receiver) { return receiver->drop_rest(); };
+    const auto serve = [this] { of_.ports.serve_hosts(); };
     // Waiting packets may still go to engines that work. One that does not is given up, in its turn.
-    for (std::size_t turns = 0; turns <= of_.engines.count() && !engines_finish(drop); turns++)
+    for (std::size_t turns = 0; turns <= of_.engines.count() && !engines_finish(of_.lcores, drop, serve);
+         turns++)
         give_up_engines();
 }
 

@@ -72,12 +72,6 @@ class Shutdown {
     void give_up(SendStream& s, EndWait::Result why, std::uint64_t left, bool interrupted);
     void settle_receives();
     void finish_gathering();
-    /// Asks a receiver something, on its lcore.
-    struct Question {
-        bool (*ask)(recv::RxAgent*);
-    };
-    bool ask_receivers(Question question);
-    bool engines_finish(Question is_done);
     void give_up_engines();
     void flush_receives();
     void end_consumers();

@@ -179,8 +179,9 @@ template <class Ip>
     if (!decoder_.decode(frame + udp.payload_offset, head, udp.payload_length, view, payload_at)) [[unlikely]]
         return ways.front();
     if (have == length)
-        learn_usual<SpeadDecoder>(table_.flows_, table_.flows6_, frame, udp, *target,
-                                  [](std::uint32_t) { return std::uint32_t{UINT16_MAX}; });
+        learn_usual(table_.flows_, table_.flows6_, udp, [&](auto& flows, std::uint32_t) {
+            SpeadDecoder::learn(flows.turn(frame), frame, udp, *target, UINT16_MAX);
+        });
     return ways[share_of(view.key, ways.size())];
 }
 

@@ -156,7 +156,7 @@ bool BasicRxAgent<Decoder>::fast_path(Source& source, BasicFlowCache<Ip>& flows,
     const BasicFlowTemplate<Ip>* flow = &flows.usual(frame);
     heap::PacketView view;
     if (!flow->match(frame, mbuf->data_len, verify, view)) [[unlikely]] {
-        if (flows.knows_formats() && (format_path(source, flows, mbuf, now) || stopped_short_))
+        if (flows.knows_formats() && (format_path(source, flows, mbuf, verify, now) || stopped_short_))
             return !stopped_short_;
         flow = &flows.other(frame);
         if (!flow->match(frame, mbuf->data_len, verify, view))

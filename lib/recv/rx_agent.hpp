@@ -154,7 +154,8 @@ class BasicRxAgent {
                                             rte_mbuf* mbuf, std::uint32_t payload_at, std::uint64_t now,
                                             const WaitingHeader& header, Extent item_extent) noexcept;
     template <class Ip>
-    bool format_path(Source& source, BasicFlowCache<Ip>& flows, rte_mbuf* mbuf, std::uint64_t now) noexcept;
+    bool format_path(Source& source, BasicFlowCache<Ip>& flows, rte_mbuf* mbuf, bool verify,
+                     std::uint64_t now) noexcept;
     PortOutcome slow_path(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept;
     void pass_on(Source& source, const rte_mbuf* mbuf) noexcept;
     bool filter(Lane<Decoder>& lane, const heap::PacketView& view, const PacketWay& way, rte_mbuf* mbuf,

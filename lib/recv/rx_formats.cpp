@@ -13,11 +13,12 @@ namespace spead::recv {
 template <class Decoder>
 template <class Ip>
 [[gnu::noinline]] bool BasicRxAgent<Decoder>::format_path(Source& source, BasicFlowCache<Ip>& flows,
-                                                          rte_mbuf* mbuf, std::uint64_t now) noexcept {
+                                                          rte_mbuf* mbuf, bool verify,
+                                                          std::uint64_t now) noexcept {
     const std::uint8_t* const frame = frame_of(mbuf);
     const BasicNetTemplate<Ip>& net = flows.of_format(frame);
     std::size_t datagram = 0;
-    if (!net.match(frame, mbuf->data_len, (mbuf->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_GOOD) == 0, datagram))
+    if (!net.match(frame, mbuf->data_len, verify, datagram))
         return false;
     heap::PacketView view;
     std::uint32_t payload_at = 0;
@@ -29,8 +30,9 @@ template <class Ip>
                     {.at = Ip::kHeader, .have = length, .length = length, .gathered = 0}, [] { return 0U; });
 }
 
-template bool BasicRxAgent<SpeadDecoder>::format_path(Source&, FlowCache&, rte_mbuf*, std::uint64_t) noexcept;
-template bool BasicRxAgent<SpeadDecoder>::format_path(Source&, FlowCache6&, rte_mbuf*,
+template bool BasicRxAgent<SpeadDecoder>::format_path(Source&, FlowCache&, rte_mbuf*, bool,
+                                                      std::uint64_t) noexcept;
+template bool BasicRxAgent<SpeadDecoder>::format_path(Source&, FlowCache6&, rte_mbuf*, bool,
                                                       std::uint64_t) noexcept;
 
 }  // namespace spead::recv

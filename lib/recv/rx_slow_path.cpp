@@ -106,15 +106,14 @@ template <class Decoder>
     }
     payload_at += udp.payload_offset;
     // The fast path takes no chains, and no frames with tags or options.
-    if (head.in_place()) {
-        const auto limit = [&](std::uint32_t headers) {
-            return std::min(lane.max_packet_size, source.longest_frame - headers);
-        };
-        if (lane.decoder.learns())
-            learn_usual<Decoder>(source.flows, source.flows6, head.data(), udp, *target, limit);
-        else
-            learn_usual_format(source.flows, source.flows6, head.data(), udp, *target, limit);
-    }
+    if (head.in_place())
+        learn_usual(source.flows, source.flows6, udp, [&](auto& flows, std::uint32_t headers) {
+            const std::uint32_t most = std::min(lane.max_packet_size, source.longest_frame - headers);
+            if (lane.decoder.learns())
+                Decoder::learn(flows.turn(head.data()), head.data(), udp, *target, most);
+            else
+                flows.learn_format(head.data(), udp, *target, most);
+        });
     if (lane.filter && !filter(lane, view, way_of(udp), mbuf, payload_at, now))
         return PortOutcome::stream;
     heap::Record* record = nullptr;

@@ -113,28 +113,15 @@ class SpeadDecoder {
     std::vector<std::uint8_t> scratch_;      ///< item words of a packet with specials among them
 };
 
-/// Lets the templates of the datagram's IP learn a packet that Decoder has just accepted, if it has the usual
-/// headers. `max_packet_size(n)`: the longest datagram that they may match, with `n` bytes of headers before.
-template <class Decoder, class Limit>
-void learn_usual(FlowCache& flows, FlowCache6& flows6, const std::uint8_t* frame, const wire::UdpView& udp,
-                 const Target& target, Limit max_packet_size) noexcept {
+/// Calls `learn(flows, headers)` with the templates of the datagram's IP, and the bytes of all headers before
+/// it. Does nothing if these are not the usual ones.
+template <class Learn>
+void learn_usual(FlowCache& flows, FlowCache6& flows6, const wire::UdpView& udp, Learn learn) noexcept {
     if (udp.ipv6) {
         if (udp.payload_offset == wire::kNetHeader6)
-            Decoder::learn(flows6.turn(frame), frame, udp, target, max_packet_size(wire::kNetHeader6));
+            learn(flows6, std::uint32_t{wire::kNetHeader6});
     } else if (udp.payload_offset == wire::kNetHeader) {
-        Decoder::learn(flows.turn(frame), frame, udp, target, max_packet_size(wire::kNetHeader));
-    }
-}
-
-/// Does so for a packet of a format, whose templates know the network headers alone.
-template <class Limit>
-void learn_usual_format(FlowCache& flows, FlowCache6& flows6, const std::uint8_t* frame,
-                        const wire::UdpView& udp, const Target& target, Limit max_packet_size) noexcept {
-    if (udp.ipv6) {
-        if (udp.payload_offset == wire::kNetHeader6)
-            flows6.learn_format(frame, udp, target, max_packet_size(wire::kNetHeader6));
-    } else if (udp.payload_offset == wire::kNetHeader) {
-        flows.learn_format(frame, udp, target, max_packet_size(wire::kNetHeader));
+        learn(flows, std::uint32_t{wire::kNetHeader});
     }
 }
 

@@ -7,8 +7,8 @@
 #include <charconv>
 #include <optional>
 
-#include "base/byte_order.hpp"
 #include "base/error.hpp"
+#include "base/ipv6_bytes.hpp"
 
 namespace spead {
 
@@ -76,7 +76,7 @@ Parsed read_ipv6(std::string_view text) {
             fmt::format("`{}` is not an IPv6 address; give groups of hexadecimal digits with colons between, "
                         "as in ff15::1",
                         text)};
-    const IpAddress address(Ipv6{load_be64(&bytes), load_be64(bytes.s6_addr + 8)});
+    const IpAddress address(load_ipv6(&bytes));
     if (address.is_v4())
         return {{},
                 fmt::format("`{}` is the IPv4 address {} written as one of IPv6; write the IPv4 address",

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 
 #include "base/byte_order.hpp"
+#include "base/ipv6_bytes.hpp"
 
 namespace spead {
 
@@ -22,8 +23,7 @@ SocketAddress socket_address(const IpAddress& address, std::uint16_t port, unsig
     sockaddr_in6 in{};
     in.sin6_family = AF_INET6;
     in.sin6_port = byte_swap(port);
-    store_be64(in.sin6_addr.s6_addr, address.v6().high);
-    store_be64(in.sin6_addr.s6_addr + 8, address.v6().low);
+    store_ipv6(in.sin6_addr.s6_addr, address.v6());
     in.sin6_scope_id = address.is_link_local() ? scope : 0;
     std::memcpy(&out.storage, &in, sizeof in);
     out.length = sizeof in;
@@ -40,7 +40,7 @@ IpAddress address_of(const sockaddr* from) noexcept {
         return {};
     sockaddr_in6 in{};
     std::memcpy(&in, from, sizeof in);
-    return Ipv6{load_be64(in.sin6_addr.s6_addr), load_be64(in.sin6_addr.s6_addr + 8)};
+    return load_ipv6(in.sin6_addr.s6_addr);
 }
 
 }  // namespace spead

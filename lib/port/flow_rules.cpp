@@ -14,6 +14,7 @@
 
 #include "base/byte_order.hpp"
 #include "base/error.hpp"
+#include "base/ipv6_bytes.hpp"
 #include "wire/net.hpp"
 
 namespace spead::port {
@@ -29,16 +30,6 @@ MacAddress destination_mac(const IpAddress& address, const MacAddress& own) {
     if (!address.is_multicast())
         return own;
     return wire::multicast_mac_of(address);
-}
-
-/// Writes the address into an item of IPv6.
-template <class Bytes>
-void store_ipv6(Bytes& to, const IpAddress& address) {
-    std::uint8_t bytes[16];
-    store_be64(bytes, address.v6().high);
-    store_be64(bytes + 8, address.v6().low);
-    static_assert(sizeof to == sizeof bytes);
-    std::memcpy(&to, bytes, sizeof bytes);
 }
 
 /// Holds a rule in rte_flow's form. The pattern and the actions point into the object, which must not move.
@@ -90,10 +81,10 @@ class FlowTexts {
   private:
     void set_addresses(const Endpoint& endpoint) {
         if (endpoint.address.is_v6()) {
-            store_ipv6(spec_.ip6.hdr.dst_addr, endpoint.address);
+            store_ipv6(&spec_.ip6.hdr.dst_addr, endpoint.address.v6());
             std::memset(&mask_.ip6.hdr.dst_addr, 0xFF, sizeof mask_.ip6.hdr.dst_addr);
             if (endpoint.has_source()) {
-                store_ipv6(spec_.ip6.hdr.src_addr, endpoint.source);
+                store_ipv6(&spec_.ip6.hdr.src_addr, endpoint.source.v6());
                 std::memset(&mask_.ip6.hdr.src_addr, 0xFF, sizeof mask_.ip6.hdr.src_addr);
             }
             return;

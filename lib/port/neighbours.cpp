@@ -15,6 +15,7 @@
 #include "base/byte_order.hpp"
 #include "base/error.hpp"
 #include "base/interruptible.hpp"
+#include "base/ipv6_bytes.hpp"
 #include "base/socket_address.hpp"
 #include "port/netdev.hpp"
 
@@ -45,13 +46,6 @@ class Socket {
 
 using Bytes6 = std::array<std::uint8_t, 16>;
 
-Bytes6 bytes_of(const Ipv6& address) {
-    Bytes6 bytes;
-    store_be64(bytes.data(), address.high);
-    store_be64(bytes.data() + 8, address.low);
-    return bytes;
-}
-
 /// Builds a request of rtnetlink: `Body` (rtmsg, ndmsg) and attributes after it.
 template <typename Body>
 class Request {
@@ -63,7 +57,8 @@ class Request {
     }
     void add(std::uint16_t type, std::uint32_t value) { add(type, &value, sizeof value); }
     void add(std::uint16_t type, const IpAddress& address) {
-        const Bytes6 six = bytes_of(address.v6());
+        Bytes6 six;
+        store_ipv6(six.data(), address.v6());
         if (address.is_v4())
             add(type, byte_swap(address.v4().value));
         else
@@ -190,7 +185,7 @@ Hop route_to(const NetdevFacts& netdev, const IpAddress& destination) {
             if (const auto router = answer.attribute<rtmsg, std::uint32_t>(RTA_GATEWAY)) {
                 hop.address = Ipv4{byte_swap(*router)};
             } else if (const auto router6 = answer.attribute<rtmsg, Bytes6>(RTA_GATEWAY)) {
-                hop.address = Ipv6{load_be64(router6->data()), load_be64(router6->data() + 8)};
+                hop.address = load_ipv6(router6->data());
             }
             break;
         case RTN_LOCAL:

@@ -7,6 +7,7 @@
 
 #include "base/byte_order.hpp"
 #include "base/endpoint.hpp"
+#include "base/ipv6_bytes.hpp"
 #include "wire/net.hpp"
 
 /// Describes where the fields of the usual frame are: without tags, options and extension headers. One type
@@ -120,10 +121,10 @@ struct Ipv6Frame {
     static bool sum_is_right(const std::uint8_t*, std::uint64_t) noexcept { return true; }  // has none
 
     static std::uint32_t sender_of(const std::uint8_t* frame) noexcept {
-        return sender_key(wire::load_ipv6(frame + 22));
+        return sender_key(load_ipv6(frame + 22));
     }
-    static IpAddress source_of(const std::uint8_t* frame) noexcept { return wire::load_ipv6(frame + 22); }
-    static IpAddress target_of(const std::uint8_t* frame) noexcept { return wire::load_ipv6(frame + 38); }
+    static IpAddress source_of(const std::uint8_t* frame) noexcept { return load_ipv6(frame + 22); }
+    static IpAddress target_of(const std::uint8_t* frame) noexcept { return load_ipv6(frame + 38); }
 
     /// Returns whether the frame has at least kHeader bytes, and IPv6 in it.
     static bool is(const std::uint8_t* frame, std::size_t length) noexcept {

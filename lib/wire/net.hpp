@@ -11,6 +11,7 @@
 
 #include "base/byte_order.hpp"
 #include "base/endpoint.hpp"
+#include "base/ipv6_bytes.hpp"
 #include "base/mac.hpp"
 #include "base/outcome.hpp"
 
@@ -73,15 +74,6 @@ struct UdpView {
                payload_length == o.payload_length && vlan_tags == o.vlan_tags;
     }
 };
-
-/// Loads an address as it is on the wire.
-inline Ipv6 load_ipv6(const std::uint8_t* at) noexcept {
-    return {load_be64(at), load_be64(at + 8)};
-}
-inline void store_ipv6(std::uint8_t* at, const Ipv6& address) noexcept {
-    store_be64(at, address.high);
-    store_be64(at + 8, address.low);
-}
 
 /// Recognises the usual frame (no tag, no options, nothing wrong) by two masked loads. Returns false when
 /// nothing is known: call parse_udp. The first min(frame_length, kNetHeader) bytes are contiguous at `head`.

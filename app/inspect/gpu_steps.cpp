@@ -95,13 +95,18 @@ std::string gathered(TriedGpu& tried) {
                            : "the copy engine: this program was built without kernels (clang)");
 }
 
+/// Opens the first GPU. Throws Error.
+gpu::ContextPointer open_gpu(const std::string& library) {
+    return gpu::Context::open(gpu::Driver::load(library));
+}
+
 }  // namespace
 
 Findings try_gpu(const std::string& library) {
     Findings found;
     const char* subject = "GPU driver";
     try {
-        const gpu::ContextPointer context = gpu::Context::open(gpu::Driver::load(library));
+        const gpu::ContextPointer context = open_gpu(library);
         std::string text = describe(gpu_facts(*context));
         if (const std::size_t line = text.find('\n'); line != text.npos)
             text.replace(line, 1, "; ");
@@ -119,7 +124,7 @@ Findings try_gpu(const std::string& library) {
 
 std::string gpu_text(const std::string& library) {
     try {
-        return describe(gpu_facts(*gpu::Context::open(gpu::Driver::load(library))));
+        return describe(gpu_facts(*open_gpu(library)));
     } catch (const Error& error) {
         return fmt::format("none is used: {}", error.what());
     }
@@ -127,7 +132,7 @@ std::string gpu_text(const std::string& library) {
 
 nlohmann::ordered_json gpu_document(const std::string& library) {
     try {
-        return to_json(gpu_facts(*gpu::Context::open(gpu::Driver::load(library))));
+        return to_json(gpu_facts(*open_gpu(library)));
     } catch (const Error& error) {
         return {{"error", error.what()}};
     }

@@ -164,10 +164,10 @@ int info(const InfoOptions& options, const std::vector<std::string>& eal_words) 
         for (const Looked& port : ports)
             list.push_back(port_document(port.facts));
         nlohmann::ordered_json all{{"version", 1}, {"ports", list}};
-        if (options.ports.empty())
+        if (options.ports.empty()) {
             all["copies"] = copies();
-        if (options.ports.empty())
             all["gpu"] = gpu_document();
+        }
         tell(stdout, "{}\n", all.dump(2));
     } else {
         if (ports.empty())

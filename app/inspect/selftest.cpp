@@ -85,10 +85,6 @@ Findings try_all(const port::PlannedPort& planned, const Endpoint& destination, 
     return found;
 }
 
-}  // namespace
-
-namespace {
-
 /// Prints the findings, behind the facts of a port if there is one. Returns the exit status.
 int report(const SelftestOptions& options, const Findings& found, const PortFacts* facts) {
     if (options.json) {

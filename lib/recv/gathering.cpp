@@ -10,17 +10,6 @@
 
 namespace spead::recv {
 
-namespace {
-
-void free_packets(gather::Batch& b) {
-    free_burst<gather::Batch::kMaxPackets>(reinterpret_cast<rte_mbuf**>(b.packets.data()),
-                                           static_cast<std::uint16_t>(b.packet_count),
-                                           static_cast<rte_mempool*>(b.pool));
-    b.clear();
-}
-
-}  // namespace
-
 Gathering::Gathering(std::shared_ptr<gather::Channel> channel)
     : channel_(std::move(channel)),
       close_after_(static_cast<std::uint64_t>(ticks_per_second() * kCloseMicroseconds / 1e6)) {}
@@ -56,12 +45,19 @@ void Gathering::submit() noexcept {
     open_ = channel_->free_batches() != 0 ? &channel_->open() : nullptr;
 }
 
+void Gathering::free_packets(gather::Batch& b) noexcept {
+    out_ -= b.mbufs;
+    free_burst<gather::Batch::kMaxPackets>(reinterpret_cast<rte_mbuf**>(b.packets.data()),
+                                           static_cast<std::uint16_t>(b.packet_count),
+                                           static_cast<rte_mempool*>(b.pool));
+    b.clear();
+}
+
 /// Frees the packets of batches that are done.
 void Gathering::collect() noexcept {
     std::uint64_t last = 0;
     while (gather::Batch* const b = channel_->oldest_done()) {
         collected_ = last = b->number;
-        out_ -= b->mbufs;
         free_packets(*b);
         channel_->free_oldest();
     }
@@ -87,7 +83,6 @@ void Gathering::advance(std::uint64_t now) noexcept {
     collect();
     // The open batch is the last of them.
     while (gather::Batch* const b = channel_->oldest()) {
-        out_ -= b->mbufs;
         free_packets(*b);
         channel_->free_oldest();
     }

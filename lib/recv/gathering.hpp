@@ -101,6 +101,7 @@ class Gathering {
 
   private:
     void submit() noexcept;
+    void free_packets(gather::Batch& b) noexcept;
     void collect() noexcept;
     void look_at_engine() noexcept;
     /// Returns the free batches when nothing is out: one may be open, and empty.

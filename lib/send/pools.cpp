@@ -48,6 +48,11 @@ rte_mempool* make_pool(const char* purpose, std::uint32_t mbufs, std::uint32_t r
     return pool;
 }
 
+/// Returns the bytes of the headers before the UDP payload of an untagged packet.
+std::size_t untagged_header_of(const SenderConfig& config) noexcept {
+    return is_ipv6(config) ? wire::kNetHeader6 : wire::kNetHeader;
+}
+
 }  // namespace
 
 bool may_send_external(const SenderConfig& config) noexcept {
@@ -60,7 +65,7 @@ bool is_ipv6(const SenderConfig& config) noexcept {
 }
 
 std::size_t net_header_of(const SenderConfig& config) noexcept {
-    return (is_ipv6(config) ? wire::kNetHeader6 : wire::kNetHeader) + (config.vlan ? wire::kVlanTag : 0);
+    return untagged_header_of(config) + (config.vlan ? wire::kVlanTag : 0);
 }
 
 SenderMemory plan_memory(const SenderConfig& config) {
@@ -74,7 +79,7 @@ SenderMemory plan_memory(const SenderConfig& config) {
         m.external_mbufs = descriptors + withheld;
         m.copy_mbufs = std::min(descriptors, kOccasionalCopies) + withheld;
     }
-    const std::size_t headers = (is_ipv6(config) ? wire::kNetHeader6 : wire::kNetHeader) + wire::kVlanTag;
+    const std::size_t headers = untagged_header_of(config) + wire::kVlanTag;
     m.copy_room = port::data_room_of(static_cast<std::uint32_t>(headers + config.max_packet_size));
     m.bytes = port::pool_bytes_of(m.header_mbufs, m.header_room, kPoolCache) +
               port::pool_bytes_of(m.copy_mbufs, m.copy_room, kPoolCache) + InFlight::memory(config.max_heaps);

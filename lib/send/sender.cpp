@@ -11,6 +11,7 @@
 #include <rte_ethdev.h>
 
 #include "base/error.hpp"
+#include "port/sizes.hpp"
 #include "send/transmitter.hpp"
 
 namespace spead::send {
@@ -75,7 +76,7 @@ SenderConfig checked(SenderConfig config) {
     } catch (const Error& error) {
         throw Error(where, error.what());
     }
-    const std::size_t most = kMaxSendPacket - (is_ipv6(config) ? wire::kIpv6Header - wire::kIpv4Header : 0);
+    const std::size_t most = kMaxSendPacket - (is_ipv6(config) ? port::kIpv6More : 0);
     if (config.max_packet_size > most)
         throw Error(
             where,

@@ -235,7 +235,6 @@ class NetHeaderTemplate {
     std::size_t ip_offset() const noexcept {
         return length_ - kUdpHeader - (ipv6_ ? kIpv6Header : kIpv4Header);
     }
-    bool ipv6() const noexcept { return ipv6_; }
 
     /// Changes the destination MAC address.
     void set_dst_mac(const MacAddress& mac) noexcept { std::memcpy(bytes_.data(), mac.data(), mac.size()); }

@@ -27,14 +27,7 @@ constexpr std::uint32_t kMaxPacket = 1200;
 
 /// Classifies packets of four streams; two of them differ in the source only.
 const Classifier& streams() {
-    static const Classifier classifier = [] {
-        Classifier c;
-        c.add({{0xEF010203}, 7148, {}}, {0, 0});
-        c.add({{0xEF010204}, 7148, {0x0A000007}}, {1, 2});
-        c.add({{0xEF010205}, 7148, {0x0A000007}}, {2, 0});
-        c.add({{0xEF010205}, 7148, {}}, {3, 1});
-        return c;
-    }();
+    static const Classifier classifier = test::three_endpoints();
     return classifier;
 }
 

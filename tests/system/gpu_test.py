@@ -11,6 +11,7 @@ import unittest
 from pathlib import Path
 
 import harness
+import ring
 import wire
 
 FAKE = os.environ.get("FAKE_CUDA", "")
@@ -118,32 +119,12 @@ memory = "cuda_pinned"
         self.assertGreater(stream["heaps"]["device_error"], 0, stream["heaps"])
         self.assertEqual(stream["info"]["wrong"], 0, stream)
 
-    def chunks_in_memory_of(self, engine, words="", sink="verify", **environment):
+    def chunks_in_memory_of(self, engine, memory=None, **environment):
         config = self.directory / f"{engine}.toml"
-        config.write_text(f"""version = 1
-[[port]]
-name = "p0"
-device = "net_ring0"
-[[receive]]
-name = "s0"
-port = "p0"
-endpoints = ["239.1.1.1:7148"]
-[receive.heaps]
-gather = "{engine}"
-[receive.chunk]
-placement = "heap 65536; time: heap [8]"
-{words}
-[receive.sink]
-kind = "{sink}"
-[[send]]
-name = "d0"
-port = "p0"
-endpoints = ["239.1.1.1:7148"]
-heap_size = "64KiB"
-heaps = 200
-max_packet_size = 1400
-verify = true
-""", encoding="utf-8")
+        config.write_text(ring.plan(
+            ring.stream(0, {"kind": "verify"}, placement="heap 65536; time: heap [8]", memory=memory, gather=engine,
+                        max_bytes=None, on_full=None),
+            ring.sender(0, heap_size="64KiB", heaps=200, max_packet_size=1400, verify=True)), encoding="utf-8")
         return ("run", "--config", config), {"LD_LIBRARY_PATH": str(Path(FAKE).parent), **environment}
 
     def test_chunks_lie_in_memory_of_the_gpu_and_sinks_get_them_fetched(self):
@@ -165,8 +146,8 @@ verify = true
         self.assertEqual(finished.report["streams"][0]["info"]["wrong"], 0)
 
     def test_chunks_that_an_engine_cannot_fill_are_refused(self):
-        words, environment = self.chunks_in_memory_of("fake", "memory = \"pinned\"")
-        self.refused(*words, environment=environment, says=("fake.toml:13:10", "leave out `memory`"))
+        words, environment = self.chunks_in_memory_of("fake", memory="pinned")
+        self.refused(*words, environment=environment, says=("fake.toml:15:10", "leave out `memory`"))
 
     def test_selftest_tries_the_gpu(self):
         environment = {"LD_LIBRARY_PATH": str(Path(FAKE).parent)}

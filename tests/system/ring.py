@@ -15,11 +15,12 @@ def endpoint(number):
     return f'endpoints = ["239.1.1.{number + 1}:7148"]\n'
 
 
-def stream(number, sink, *, placement=None, chunks=None, max_bytes="64KiB", on_full="block"):
+def stream(number, sink, *, placement=None, chunks=None, memory=None, gather=None, max_bytes="64KiB", on_full="block"):
     """The stream sNUMBER. `sink`: the keys of its sink."""
-    chunk = table("receive.chunk", placement=placement, chunks=chunks) if placement else ""
-    return (table("[receive]", name=f"s{number}", port="p0") + endpoint(number) +
-            table("receive.heaps", max_bytes=max_bytes, on_full=on_full) + chunk + table("receive.sink", **sink))
+    chunk = table("receive.chunk", placement=placement, chunks=chunks, memory=memory) if placement else ""
+    heaps = table("receive.heaps", max_bytes=max_bytes, on_full=on_full, gather=gather)
+    return (table("[receive]", name=f"s{number}", port="p0") + endpoint(number) + heaps + chunk +
+            table("receive.sink", **sink))
 
 
 def sender(number, **keys):

@@ -108,6 +108,16 @@ inline wire::test::Packet any_packet(Random& random, bool may_have_control = tru
     return p;
 }
 
+/// Returns a classifier of three endpoints: one for any sender, one for the usual sender only, one for both.
+inline Classifier three_endpoints() {
+    Classifier c;
+    c.add({{0xEF010203}, 7148, {}}, {0, 0});
+    c.add({{0xEF010204}, 7148, {0x0A000007}}, {1, 2});
+    c.add({{0xEF010205}, 7148, {0x0A000007}}, {2, 0});
+    c.add({{0xEF010205}, 7148, {}}, {3, 1});
+    return c;
+}
+
 /// Holds the parsers' result for one packet.
 struct Judged {
     std::uint16_t lane = 0;

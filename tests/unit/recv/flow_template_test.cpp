@@ -17,16 +17,6 @@ namespace item = wire::item;
 
 constexpr std::uint32_t kMaxPacket = 9200;
 
-/// Returns a classifier of three endpoints: one for any sender, one for the usual sender only, one for both.
-Classifier three_endpoints() {
-    Classifier c;
-    c.add({{0xEF010203}, 7148, {}}, {0, 0});
-    c.add({{0xEF010204}, 7148, {0x0A000007}}, {1, 2});
-    c.add({{0xEF010205}, 7148, {0x0A000007}}, {2, 0});
-    c.add({{0xEF010205}, 7148, {}}, {3, 1});
-    return c;
-}
-
 /// Learns as the lcore does, from a frame that the parsers accept and that has no tag and no options.
 bool learn(FlowTemplate& flow, const Bytes& frame, const Classifier& classifier,
            std::uint32_t max_packet = kMaxPacket) {

@@ -45,14 +45,7 @@ std::optional<Found> match(const BasicNetTemplate<Ip>& net, const Bytes& frame, 
 /// Makes frames of one version of IP, with endpoints for any sender, for the usual one, and for both.
 struct Version4 {
     using Ip = Ipv4Frame;
-    static Classifier endpoints() {
-        Classifier c;
-        c.add({{0xEF010203}, 7148, {}}, {0, 0});
-        c.add({{0xEF010204}, 7148, {0x0A000007}}, {1, 2});
-        c.add({{0xEF010205}, 7148, {0x0A000007}}, {2, 0});
-        c.add({{0xEF010205}, 7148, {}}, {3, 1});
-        return c;
-    }
+    static Classifier endpoints() { return three_endpoints(); }
     static Bytes make(std::uint32_t group, std::uint32_t from, std::size_t bytes, std::size_t padding = 0) {
         return frame(Bytes(bytes, 0x5A),
                      {.to = 0xEF010203 + group, .from = 0x0A000007 + from, .padding = padding});

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/wire/frames6.hpp"
+#include "tests/unit/wire/read_back.hpp"
 #include "wire/net.hpp"
 
 namespace spead::wire {
@@ -95,25 +96,7 @@ TEST(Net6, WrittenHeadersHaveTheBytesOfTheRfcs) {
 }
 
 TEST(Net6, WrittenHeadersOfEveryLengthAreReadBack) {
-    NetHeaderSpec spec = spec6();
-    for (const bool tagged : {false, true}) {
-        if (tagged)
-            spec.vlan = 100;
-        const NetHeaderTemplate headers(spec);
-        for (std::size_t length = 0; length <= kMaxUdpPayload; ++length) {
-            Bytes out(headers.length());
-            headers.write(out.data(), length, 1);
-            UdpView view{};
-            ASSERT_EQ(parse_udp_general(out.data(), out.size(), out.size() + length, true, view),
-                      PortOutcome::stream);
-            ASSERT_EQ(view.payload_length, length);
-            ASSERT_EQ(view.payload_offset, headers.length());
-            ASSERT_EQ(view.source(), spec.src_ip);
-            ASSERT_EQ(view.destination(), spec.dst_ip);
-            ASSERT_EQ(view.src_port, spec.src_port);
-            ASSERT_EQ(view.dst_port, spec.dst_port);
-        }
-    }
+    test::expect_every_length_read_back(spec6());
 }
 
 /// Tests the example of RFC 4291, appendix A.

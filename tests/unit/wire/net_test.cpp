@@ -5,7 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "frames.hpp"
+#include "tests/unit/wire/frames.hpp"
+#include "tests/unit/wire/read_back.hpp"
 
 namespace spead::wire {
 namespace {
@@ -407,27 +408,7 @@ TEST(Net, AWrittenVlanTagStandsBeforeTheEthertype) {
 }
 
 TEST(Net, WrittenHeadersOfEveryLengthAreReadBack) {
-    NetHeaderSpec spec = sample_spec();
-    for (const bool tagged : {false, true}) {
-        if (tagged)
-            spec.vlan = 100;
-        const NetHeaderTemplate headers(spec);
-        EXPECT_EQ(headers.ip_offset(), tagged ? 18U : 14U);
-        for (std::size_t length = 0; length <= kMaxUdpPayload; ++length) {
-            Bytes out(headers.length());
-            headers.write(out.data(), length);
-            UdpView view{};
-            ASSERT_EQ(parse_udp_general(out.data(), out.size(), out.size() + length, true, view),
-                      PortOutcome::stream);
-            ASSERT_EQ(view.payload_length, length);
-            ASSERT_EQ(view.payload_offset, headers.length());
-            ASSERT_EQ(view.vlan_tags, tagged ? 1 : 0);
-            ASSERT_EQ(view.source(), spec.src_ip);
-            ASSERT_EQ(view.destination(), spec.dst_ip);
-            ASSERT_EQ(view.src_port, spec.src_port);
-            ASSERT_EQ(view.dst_port, spec.dst_port);
-        }
-    }
+    test::expect_every_length_read_back(sample_spec());
 }
 
 }  // namespace

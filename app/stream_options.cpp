@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "app/option_set.hpp"
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "config/config.hpp"
 #include "config/kernel_ports.hpp"
@@ -268,11 +269,10 @@ runtime::Plan recv_plan(const StreamWords& typed, const DefaultPort& default_por
     add_ports(plan, ports, words.addresses, words.port);
     if (plan.ports.size() > 1) {
         if (plan.ports.size() != plan.receives.size())
-            throw_usage(
-                "--port",
-                "{} ports are given for {} stream{}; give one port for all, or one for each endpoint{}",
-                plan.ports.size(), plan.receives.size(), plan.receives.size() == 1 ? "" : "s",
-                words.joint ? " without --joint" : "");
+            throw_usage("--port",
+                        "{} ports are given for {}; give one port for all, or one for each endpoint{}",
+                        plan.ports.size(), counted(plan.receives.size(), "streams"),
+                        words.joint ? " without --joint" : "");
         for (std::size_t i = 0; i < plan.ports.size(); i++)
             plan.receives[i].port = plan.ports[i].name;
     }

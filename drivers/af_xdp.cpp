@@ -17,6 +17,7 @@
 
 #include <fmt/core.h>
 
+#include "base/counted.hpp"
 #include "drivers/common.hpp"
 #include "drivers/interface.hpp"
 #include "drivers/netdev_mtu.hpp"
@@ -163,8 +164,8 @@ Queues AfXdp::plan_queues(const port::DeviceString& device, const port::PortRequ
     Queues queues;
     queues.first = static_cast<std::uint16_t>(first.value_or(0));
     if (queues.first >= there.all) {
-        throw_error(where, "start_queue={} of {}: {} has {} receive queues, counted from 0", queues.first,
-                    device.name(), interface, there.all);
+        throw_error(where, "start_queue={} of {}: {} has {}, counted from 0", queues.first, device.name(),
+                    interface, counted(there.all, "receive queues"));
     }
     // The PMD counts what it binds against the combined channels, wherever it starts.
     const auto most =
@@ -240,11 +241,11 @@ void AfXdp::plan_memory(const port::PortRequest& request, const std::string& int
     const std::uint64_t locked = std::uint64_t{plan.rx_queues} * plan.rx.mbufs * kSlot;
     if (const std::uint64_t lockable = port::lockable_bytes(); locked > lockable) {
         throw_error(where,
-                    "{} shares {} of locked memory with the kernel ({} queues x {} x {}), and `ulimit -l` "
+                    "{} shares {} of locked memory with the kernel ({} x {} x {}), and `ulimit -l` "
                     "allows {}: raise it, give the program CAP_IPC_LOCK, or lower the number of queues with "
                     "`ethtool -L {} combined N`",
-                    plan.name, bytes_text(locked), plan.rx_queues, plan.rx.mbufs, kSlot, bytes_text(lockable),
-                    interface);
+                    plan.name, bytes_text(locked), counted(plan.rx_queues, "queues"), plan.rx.mbufs, kSlot,
+                    bytes_text(lockable), interface);
     }
     if (locked > kMuchMemory) {
         plan.remarks.push_back(

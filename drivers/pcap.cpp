@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/counted.hpp"
 #include "base/file_use.hpp"
 #include "base/open_output.hpp"
 #include "drivers/common.hpp"
@@ -132,19 +133,20 @@ port::SourceFile read_source(const std::string& path, const std::string& where,
                     summary.largest_at, path, summary.largest_packet, kMaxRecord, kMaxRecord, path);
     }
     if (summary.truncated) {
-        remarks.push_back(fmt::format(
-            "{}: {} is {} in record {} at byte {}: the {} whole records before it will be replayed", where,
-            path, summary.damaged ? "damaged" : "truncated", summary.packets + 1, summary.truncated_at,
-            summary.packets));
+        remarks.push_back(
+            fmt::format("{}: {} is {} in record {} at byte {}: the {} before it will be replayed", where,
+                        path, summary.damaged ? "damaged" : "truncated", summary.packets + 1,
+                        summary.truncated_at, counted(summary.packets, "whole records")));
     } else if (summary.packets == 0) {
         remarks.push_back(fmt::format("{}: {} holds no packets", where, path));
     }
     if (summary.cut_packets > 0) {
         remarks.push_back(
-            fmt::format("{}: {} of the {} records of {} hold less than was on the wire (snap length), the "
+            fmt::format("{}: {} of the {} of {} {} less than was on the wire (snap length), the "
                         "first is record {}; "
-                        "those packets will count as malformed",
-                        where, summary.cut_packets, summary.packets, path, summary.first_cut));
+                        "such packets will count as malformed",
+                        where, summary.cut_packets, counted(summary.packets, "records"), path,
+                        word_for(summary.cut_packets, "holds", "hold"), summary.first_cut));
     }
     return {path, summary.packets, summary.largest_packet, summary.truncated};
 }
@@ -189,9 +191,9 @@ class Pcap final : public port::Driver {
             return {};
         }
         return fmt::format(
-            "the capture file {} holds only {} of the {} bytes ({} packets) written to it; is the file "
+            "the capture file {} holds only {} of the {} bytes ({}) written to it; is the file "
             "system full?",
-            path, size, expected, packets);
+            path, size, expected, counted(packets, "packets"));
     }
 
   private:

@@ -9,6 +9,7 @@
 
 #include "app/api/configuration.hpp"
 #include "app/prompt/context.hpp"
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/foreign_json.hpp"
 #include "base/log.hpp"
@@ -128,8 +129,9 @@ HttpAnswer ApiChanges::put_configuration(Process& process, const HttpRequest& re
                 return plan;
             });
             text = same ? "the configuration had no changes"
-                        : fmt::format("the configuration was carried out: {} streams, {} senders",
-                                      wanted.receives.size(), wanted.sends.size());
+                        : fmt::format("the configuration was carried out: {}, {}",
+                                      counted(wanted.receives.size(), "streams"),
+                                      counted(wanted.sends.size(), "senders"));
             text += problem_of_log_level(process, wanted.runtime.log_level);
         });
     } catch (const OtherVersion& error) {

@@ -13,6 +13,7 @@
 #include "app/bench/lcore_crew.hpp"
 #include "app/exit_status.hpp"
 #include "app/option_set.hpp"
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/heap_pattern.hpp"
 #include "base/tell.hpp"
@@ -99,9 +100,7 @@ class ChunkTable {
              "{:>7} {:>8} {:>9} {:>9} {:>6} {:>9.2f} {:>9.2f} {:>9.1f} {:>8.1f} {:>8.1f} {:>9.2f}{}{}\n",
              config::name_in(config::kHeapPatterns, point.pattern), point.packet, point.heap, point.set,
              r.lcores, gbps, mpps, r.ns, r.copy_ns, r.added_ns, times_one,
-             r.cpus < r.lcores
-                 ? fmt::format("  {} lcores on {} CPU{}", r.lcores, r.cpus, r.cpus > 1 ? "s" : "")
-                 : "",
+             r.cpus < r.lcores ? fmt::format("  {} lcores on {}", r.lcores, counted(r.cpus, "CPUs")) : "",
              r.exact ? "" : "  NOT EXACT");
         std::fflush(stdout);
     }

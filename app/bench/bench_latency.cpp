@@ -12,6 +12,7 @@
 
 #include "app/bench/return_sink.hpp"
 #include "base/byte_order.hpp"
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/tell.hpp"
 #include "base/units.hpp"
@@ -208,8 +209,8 @@ int bench_latency(const PairOptions& options, const std::vector<std::string>& ea
             next = origin.next_count();
             rows.push_back({run.c, load, origin.result(), preemptions(run) - before});
             if (!quiet)
-                tell(stderr, "{} B, {}: {} heaps, {} lost\n", run.c.payload, mode_text(rows.back()),
-                     rows.back().result.sent, rows.back().result.lost());
+                tell(stderr, "{} B, {}: {}, {} lost\n", run.c.payload, mode_text(rows.back()),
+                     counted(rows.back().result.sent, "heaps"), rows.back().result.lost());
         }
     };
     const PairOutcome outcome = run_pair(options, eal_args, bench);
@@ -230,8 +231,8 @@ int bench_latency(const PairOptions& options, const std::vector<std::string>& ea
     for (const std::string& problem : outcome.problems)
         tell(stderr, "dpdk-spead: {}\n", problem);
     if (outcome.interrupted)
-        tell(stderr, "dpdk-spead: interrupted; {} of {} rows were finished\n", rows.size(),
-             cases_of(options).size() * loads.size());
+        tell(stderr, "dpdk-spead: interrupted; {} of {} finished\n", rows.size(),
+             counted(cases_of(options).size() * loads.size(), "rows"));
     return outcome.problems.empty() && !outcome.interrupted ? 0 : 1;
 }
 

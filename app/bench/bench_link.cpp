@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <rte_cycles.h>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/short_wait.hpp"
 #include "base/tell.hpp"
@@ -142,7 +143,8 @@ void tell_trial(const PairCase& c, const LinkTrial& t) {
     tell(stderr, "{} B, {}: {} {}{}{}\n", c.payload, heap_text(c), human_bit_rate(t.offered),
          t.passed ? "passed" : "failed",
          t.reached < kReached * t.offered ? fmt::format(", {} reached", human_bit_rate(t.reached)) : "",
-         t.arrived < t.sent ? fmt::format(", {} of {} heaps missing", t.sent - t.arrived, t.sent) : "");
+         t.arrived < t.sent ? fmt::format(", {} of {} missing", t.sent - t.arrived, counted(t.sent, "heaps"))
+                            : "");
 }
 
 double goodput(const LinkResult& r, double rate) {

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/counted.hpp"
+
 namespace spead::app {
 
 namespace {
@@ -59,8 +61,7 @@ std::string reason_of(const std::vector<BenchCpu>& cpus, const PairPlacement& p,
         return fmt::format(
             "Threads share CPUs: {} {} fewer than {}, one for each lcore and one for each end's other "
             "threads.",
-            cpus.size() == 1 ? "1 CPU" : fmt::format("{} CPUs", cpus.size()), cpus.size() == 1 ? "is" : "are",
-            kEnough);
+            counted(cpus.size(), "CPUs"), word_for(cpus.size(), "is", "are"), kEnough);
     if (p.near.lcore == p.far.lcore)
         return fmt::format("Both lcores share CPU {}, which the options name.", p.near.lcore);
     if (named)
@@ -137,9 +138,9 @@ std::string PairPlacement::warning(runtime::PollMode poll, bool near_too) const 
         return {};
     std::sort(shared.begin(), shared.end());
     return fmt::format(
-        "--poll busy: an lcore never pauses on CPU{} {}, where other threads of this benchmark must run, so "
+        "--poll busy: an lcore never pauses on {} {}, where other threads of this benchmark must run, so "
         "results are far too low; allow {} CPUs, or use --poll adaptive",
-        shared.size() == 1 ? "" : "s", fmt::join(shared, " and "), kEnough);
+        noun_for(shared.size(), "CPUs"), fmt::join(shared, " and "), kEnough);
 }
 
 PairPlacement place_pair(std::vector<BenchCpu> cpus, std::optional<unsigned> tx_lcore,

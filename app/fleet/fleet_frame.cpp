@@ -11,6 +11,7 @@
 #include "app/fleet/host_state.hpp"
 #include "app/top/top_report.hpp"
 #include "app/top/top_table.hpp"
+#include "base/counted.hpp"
 #include "base/units.hpp"
 
 namespace spead::app {
@@ -67,12 +68,14 @@ void sort(std::vector<Row>& rows, const TopView& view) {
 
 std::vector<std::string> summary(const std::vector<HostLook>& now, std::size_t columns) {
     const FleetSum sum = sum_of(now);
-    std::vector<std::string> lines{fmt::format("{} of {} processes answer; {}, {}", sum.answer, now.size(),
+    std::vector<std::string> lines{fmt::format("{} of {} {}; {}, {}", sum.answer, now.size(),
+                                               word_for(now.size(), "process answers", "processes answer"),
                                                human_bit_rate(sum.bytes_per_second),
                                                human_packet_rate(sum.packets_per_second))};
     for (const auto& [name, plan] : plans_of(now))
-        lines.push_back(fmt::format("plan {}: {} of {} endpoints are received", name, plan.endpoints(),
-                                    plan.endpoints_all));
+        lines.push_back(fmt::format("plan {}: {} of {} {} received", name, plan.endpoints(),
+                                    counted(plan.endpoints_all, "endpoints"),
+                                    word_for(plan.endpoints(), "is", "are")));
     for (const std::string& fault : fleet_faults(now))
         for (std::string& line : wrapped(fault, columns))
             lines.push_back(std::move(line));

@@ -10,6 +10,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "base/counted.hpp"
+
 namespace spead::app {
 
 namespace {
@@ -44,8 +46,10 @@ void add_missing(std::vector<std::string>& faults, const std::string& name, cons
     if (!absent.empty())
         faults.push_back(fmt::format("plan {}: no host has shard {}", name, listed(absent)));
     if (plan.endpoints() < plan.endpoints_all)
-        faults.push_back(fmt::format("plan {}: {} of its {} endpoints are received nowhere", name,
-                                     plan.endpoints_all - plan.endpoints(), plan.endpoints_all));
+        faults.push_back(fmt::format("plan {}: {} of its {} {} received nowhere", name,
+                                     plan.endpoints_all - plan.endpoints(),
+                                     counted(plan.endpoints_all, "endpoints"),
+                                     word_for(plan.endpoints_all - plan.endpoints(), "is", "are")));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "app/exit_status.hpp"
 #include "app/inspect/check_machine.hpp"
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/tell.hpp"
 #include "base/units.hpp"
@@ -52,11 +53,12 @@ void check_planned(const port::Machine& machine, const runtime::Layout& layout, 
     if (card)
         findings.push_back(check_memlock(machine, layout.eal_bytes + layout.heap_bytes + layout.send_bytes));
     if (layout.shares_cpus)
-        findings.push_back({Verdict::warn,
-                            "lcores",
-                            fmt::format("{} share {} CPUs; name others, or use a larger machine",
-                                        layout.workers.size() + 1, layout.allowed_cpus.size()),
-                            {}});
+        findings.push_back(
+            {Verdict::warn,
+             "lcores",
+             fmt::format("{} share {}; name others, or use a larger machine", layout.workers.size() + 1,
+                         counted(layout.allowed_cpus.size(), "CPUs")),
+             {}});
     else
         findings.push_back({Verdict::ok,
                             "lcores",

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/counted.hpp"
 #include "base/endpoint.hpp"
 #include "base/units.hpp"
 #include "runtime/copy_limits.hpp"
@@ -193,8 +194,9 @@ Findings check_membership(const port::Machine& machine, const runtime::Layout& l
         findings.push_back(
             {Verdict::ok,
              "groups",
-             fmt::format("{} to join{}", sources.size(),
-                         most == 0 ? "" : fmt::format(", from up to {} named sources each", most)),
+             fmt::format(
+                 "{} to join{}", sources.size(),
+                 most == 0 ? "" : fmt::format(", from up to {} each", counted(most, "named sources"))),
              {}});
     for (const std::string& netdev : netdevs) {
         const auto filter = [&](const std::string& name) {

@@ -13,6 +13,7 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "memory/mapping.hpp"
 #include "port/region_registration.hpp"
@@ -108,8 +109,8 @@ Findings try_rules(port::Port& port) {
             port.remove_rule(rule(static_cast<std::uint16_t>(100 + i), {0}).endpoint);
         const std::size_t left = port.rules().size();
         if (listed != n || left != 0)
-            throw_error("", "{} rules were added, {} listed, and {} left after their removal", n, listed,
-                        left);
+            throw_error("", "{} added, {} listed, and {} left after the removal", counted_were(n, "rules"),
+                        listed, left);
         return std::string("added, listed, removed");
     }));
     return found;
@@ -142,11 +143,11 @@ Findings try_queues(const port::Port& port) {
             rte_pktmbuf_free_bulk(mbufs.data(), n);
             const port::RxEvents events = port.rx_events(q);
             if (!events)
-                return fmt::format("polled ({} packets were there); no event to wait for: adaptive polling",
-                                   n);
+                return fmt::format("polled ({} there); no event to wait for: adaptive polling",
+                                   counted_were(n, "packets"));
             events.arm();
             events.disarm();
-            return fmt::format("polled ({} packets were there); its event can be waited for", n);
+            return fmt::format("polled ({} there); its event can be waited for", counted_were(n, "packets"));
         }));
     return found;
 }
@@ -306,7 +307,7 @@ Findings try_sending(port::Port& port, const Endpoint& destination) {
         found.push_back(step("loop", [&] {
             const std::uint64_t n = receive(port, sent);
             if (n != sent)
-                throw_error("", "{} of {} packets came back", n, sent);
+                throw_error("", "{} of {} came back", n, counted(sent, "packets"));
             return fmt::format("all {} packets came back", n);
         }));
     else

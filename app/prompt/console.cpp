@@ -15,6 +15,7 @@
 #include "app/prompt/prompt_log.hpp"
 #include "app/prompt/raw_terminal.hpp"
 #include "app/prompt/session.hpp"
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/start_thread.hpp"
@@ -116,8 +117,9 @@ void Console::own_session() {
     session.wait = [&line](double seconds) { return line.wait_quiet(seconds); };
     const ScriptResult result = run_script(context, line, "standard input", true, complain);
     if (result.refused > 0)
-        problems_.push_back(fmt::format("{} of {} commands were refused, the first: {}", result.refused,
-                                        result.commands, result.first_refusal));
+        problems_.push_back(fmt::format("{} of {} {} refused, the first: {}", result.refused,
+                                        counted(result.commands, "commands"),
+                                        word_for(result.refused, "was", "were"), result.first_refusal));
     if (!session.over && !line.stopped())
         process_.end();
 }
@@ -135,8 +137,9 @@ void Console::own_script() {
     session.print = [&line](std::string_view text) { line.put(text); };
     const ScriptResult result = run_script(context, line, options_.script, true, complain);
     if (result.refused > 0)
-        problems_.push_back(fmt::format("{} of the {} commands in {} were refused", result.refused,
-                                        result.commands, options_.script));
+        problems_.push_back(fmt::format("{} of the {} in {} {} refused", result.refused,
+                                        counted(result.commands, "commands"), options_.script,
+                                        word_for(result.refused, "was", "were")));
     // A `quit` in it was meant for the process.
     if (session.over)
         options_.interactive = false;

@@ -6,6 +6,7 @@
 
 #include "app/prompt/context.hpp"
 #include "app/prompt/save_file.hpp"
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "config/edit.hpp"
@@ -51,8 +52,8 @@ void capture_start(Context& context, const Call& call) {
 
 void capture_stop(Context& context, const Call& call) {
     const stats::CaptureSnapshot c = context.process.stop_capture(call.value("STREAM"));
-    const std::string counts =
-        fmt::format("{} packets captured, {} written, {} had no room", c.taken, c.written, c.dropped_full);
+    const std::string counts = fmt::format("{} captured, {} written, {} had no room",
+                                           counted(c.taken, "packets"), c.written, c.dropped_full);
     if (!c.failure.empty())
         throw_error("stream " + call.value("STREAM"), "its capture is over; {}: {}", counts, c.failure);
     context.session.print(fmt::format("stream {}: {}\n", call.value("STREAM"), counts));
@@ -65,8 +66,8 @@ void dummy(Context& context, const Call& call) {
     if (r.packets == 0)
         throw_error(call.value("SEND"), "no packet was made: {}",
                     r.why_not == nullptr ? "nothing is free" : r.why_not);
-    context.session.print(fmt::format("sender {}: {} packets made {} and freed, none left{}\n",
-                                      call.value("SEND"), r.packets,
+    context.session.print(fmt::format("sender {}: {} made {} and freed, none left{}\n", call.value("SEND"),
+                                      counted(r.packets, "packets"),
                                       r.of_heap ? "of the next heap" : "of a small heap",
                                       r.driver ? "" : "; the driver's own code was not run"));
 }

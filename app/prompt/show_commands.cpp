@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/prompt/context.hpp"
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "config/config.hpp"
@@ -262,7 +263,7 @@ void show_lcore(Context& context, const Call& call) {
     }
     std::string text = head(context, picture) + table.text();
     if (wanted.empty() && picture.now.lcores.size() > 1)
-        text += fmt::format("{} packets on {} lcores\n", sum, picture.now.lcores.size());
+        text += fmt::format("{} on {} lcores\n", counted(sum, "packets"), picture.now.lcores.size());
     for (const stats::LcoreSnapshot& l : picture.now.lcores)
         if (l.silent_s > 0)
             text += l.silence() + "\n";

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "app/option_set.hpp"
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "config/limits.hpp"
 #include "port/impairments.hpp"
@@ -43,8 +44,8 @@ void read_map(const std::string& text, replay::RewriteRules& rules) {
     need_ipv4(from, "--map", "redirection");
     const std::vector<NewDestination> to = destinations(text.substr(mark + 1), "--map");
     if (to.size() != from.size() && to.size() != 1)
-        throw_usage("--map", "`{}` maps {} destinations to {}; give as many, or one for all", text,
-                    from.size(), to.size());
+        throw_usage("--map", "`{}` maps {} to {}; give as many, or one for all", text,
+                    counted(from.size(), "destinations"), to.size());
     for (std::size_t i = 0; i < from.size(); i++)
         if (!rules.map.try_emplace({from[i].address.v4().value, from[i].port}, to[to.size() == 1 ? 0 : i])
                  .second)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/run/reload.hpp"
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "config/config.hpp"
@@ -24,8 +25,8 @@ void reload(const RunOptions& options, runtime::Engine& engine) {
         engine.reconfigure(wanted);
         if (!level.empty())
             set_log_level(level);
-        log_notice(LogType::app, "SIGHUP: {} was read again and carried out: {} streams, {} senders", path,
-                   wanted.receives.size(), wanted.sends.size());
+        log_notice(LogType::app, "SIGHUP: {} was read again and carried out: {}, {}", path,
+                   counted(wanted.receives.size(), "streams"), counted(wanted.sends.size(), "senders"));
         for (const std::string& remark : remarks)
             log_notice(LogType::app, "SIGHUP: {}", remark);
     } catch (const std::exception& e) {

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "base/counted.hpp"
 #include "base/units.hpp"
 
 namespace spead::app {
@@ -33,12 +34,12 @@ LoopbackVerdict judge_loopback(const stats::Snapshot& snapshot, runtime::EndReas
     const double seconds = active.ticks() != 0 && snapshot.ticks_per_second > 0
                                ? static_cast<double>(active.ticks()) / snapshot.ticks_per_second
                                : snapshot.duration_s;
-    return {
-        same && !nothing,
-        fmt::format("loopback: {} heaps sent, {} complete, {} verified, {} wrong; {} in {} ({}){}", sent,
-                    complete, verified, wrong, human_size(bytes), human_duration(seconds),
-                    human_bit_rate(seconds > 0 ? static_cast<double>(bytes) / seconds : 0),
-                    same && nothing ? "; nothing was verified, because no heap was sent in that time" : "")};
+    return {same && !nothing,
+            fmt::format(
+                "loopback: {} sent, {} complete, {} verified, {} wrong; {} in {} ({}){}",
+                counted(sent, "heaps"), complete, verified, wrong, human_size(bytes), human_duration(seconds),
+                human_bit_rate(seconds > 0 ? static_cast<double>(bytes) / seconds : 0),
+                same && nothing ? "; nothing was verified, because no heap was sent in that time" : "")};
 }
 
 std::vector<std::string> verification_problems(const runtime::Plan& plan, const stats::Snapshot& snapshot) {
@@ -51,11 +52,12 @@ std::vector<std::string> verification_problems(const runtime::Plan& plan, const 
             continue;
         const std::uint64_t data = s.received - s.packets[static_cast<std::size_t>(PacketOutcome::control)];
         if (s.heaps_wrong != 0)
-            problems.push_back(fmt::format("stream {}: {} heaps differ from the verification sequence",
-                                           s.name, s.heaps_wrong));
+            problems.push_back(fmt::format("stream {}: {} {} from the verification sequence", s.name,
+                                           counted(s.heaps_wrong, "heaps"),
+                                           word_for(s.heaps_wrong, "differs", "differ")));
         else if (data != 0 && s.heaps_verified == 0)
-            problems.push_back(
-                fmt::format("stream {}: {} packets came and not one heap was verified", s.name, data));
+            problems.push_back(fmt::format("stream {}: {} came and not one heap was verified", s.name,
+                                           counted(data, "packets")));
     }
     return problems;
 }

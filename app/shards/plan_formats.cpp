@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/option_set.hpp"
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "observe/table.hpp"
@@ -53,7 +54,7 @@ std::string endpoints_cell(const ShardShares& shard) {
             break;
     }
     if (shard.streams.size() > parts.size())
-        parts.push_back(fmt::format("and {} streams", shard.streams.size() - parts.size()));
+        parts.push_back(fmt::format("and {}", counted(shard.streams.size() - parts.size(), "streams")));
     return fmt::format("{}", fmt::join(parts, "; "));
 }
 
@@ -99,7 +100,8 @@ std::string plan_table(const PlanShares& shares) {
     if (unknown_link)
         text += "\nThe rate of a link is unknown: give --link-rate, or `link_rate` in [[port]].\n";
     if (idle != 0)
-        text += fmt::format("\n{} of the {} shards receive nothing.\n", idle, shares.shards.size());
+        text += fmt::format("\n{} of the {} {} nothing.\n", idle, counted(shares.shards.size(), "shards"),
+                            word_for(idle, "receives", "receive"));
     return text;
 }
 
@@ -137,9 +139,9 @@ std::vector<std::string> hosts_of(std::string_view text, std::size_t count) {
     else
         hosts = split_list(text);
     if (hosts.size() != count)
-        throw_usage("--hosts",
-                    "{} hosts are given for {} shards; give as many, or one name with {{}} for the number",
-                    hosts.size(), count);
+        throw_usage("--hosts", "{} {} given for {}; give as many, or one name with {{}} for the number",
+                    counted(hosts.size(), "hosts"), word_for(hosts.size(), "is", "are"),
+                    counted(count, "shards"));
     for (const std::string& host : hosts)
         if (host.empty() || host.size() > kLongestHost || !std::ranges::all_of(host, [](char c) {
                 return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||

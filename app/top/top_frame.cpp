@@ -13,6 +13,7 @@
 #include "app/top/top_report.hpp"
 #include "app/top/top_summary.hpp"
 #include "app/top/top_table.hpp"
+#include "base/counted.hpp"
 #include "base/outcome.hpp"
 #include "base/units.hpp"
 #include "observe/table.hpp"
@@ -375,7 +376,7 @@ std::vector<std::string> findings_lines(const Json& report, std::size_t columns)
 std::string hidden_text(const TopTable& table, std::size_t first, std::size_t shown) {
     std::vector<std::string> parts;
     if (const std::size_t rows = table.lines.size() - 1; shown < rows)
-        parts.push_back(shown == 0 ? fmt::format("none of {} rows", rows)
+        parts.push_back(shown == 0 ? fmt::format("none of {}", counted(rows, "rows"))
                                    : fmt::format("rows {} to {} of {}", first, first + shown - 1, rows));
     if (!table.hidden.empty())
         parts.push_back(fmt::format("too narrow for {}", fmt::join(table.hidden, ", ")));
@@ -409,7 +410,7 @@ void add_table(TopFrame& frame, const Page& page, const Json& report, const TopV
         lines != 0 && lines < why.size()) {
         const std::size_t more = why.size() - lines + 1;
         why.resize(lines - 1);
-        why.push_back(fmt::format("... {} lines more", more));
+        why.push_back(fmt::format("... {} more", counted(more, "lines")));
     }
     frame.lines.insert(frame.lines.end(), why.begin(), why.end());
 }

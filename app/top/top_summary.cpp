@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "base/counted.hpp"
 #include "base/units.hpp"
 
 namespace spead::app {
@@ -94,12 +95,13 @@ std::vector<std::string> top_summary(const Pair& pair, const TopSample& now, con
     const Json& streams = pair.parts("streams");
     if (!streams.empty())
         lines.push_back(fmt::format(
-            "rx  {:>10}  {:>10}  {} stream{}, {} heaps and {} packets lost",
+            "rx  {:>10}  {:>10}  {}, {} {} and {} {} lost",
             bits(pair.sum("streams", [](const Json& s) { return count(s, "bytes"); })),
             packets(
                 pair.sum("streams", [](const Json& s) { return count(member(s, "packets"), "received"); })),
-            streams.size(), streams.size() == 1 ? "" : "s", human_count(total(streams, lost_heaps)),
-            human_count(total(streams, lost_packets))));
+            counted(streams.size(), "streams"), human_count(total(streams, lost_heaps)),
+            noun_for(total(streams, lost_heaps), "heaps"), human_count(total(streams, lost_packets)),
+            noun_for(total(streams, lost_packets), "packets")));
     const Json& sends = pair.parts("sends");
     if (!sends.empty())
         lines.push_back(

@@ -5,7 +5,7 @@ import {byId, el, Keyed, setAttribute, setText, show} from "/page/dom.js";
 import {Hosts, KINDS} from "/page/fleet_hosts.js";
 import {plain} from "/page/judgement.js";
 import {SIGNS} from "/page/parts.js";
-import {age, bits, clock, perSecond} from "/page/units.js";
+import {age, bits, clock, counted, perSecond} from "/page/units.js";
 
 const PATH = "/api/v1/fleet";
 const PATIENCE = 5000; // ms
@@ -68,7 +68,7 @@ function redraw() {
         return;
     const sum = `${fleet.answer} of ${some(fleet.processes, "process answers", "processes answer")}; ${bits(fleet.bytes_per_second)}, ${perSecond(fleet.packets_per_second)}`;
     setText(byId("about"), `dpdk-spead ${fleet.version} at ${location.host}; ${sum}; asked at ${clock(arrived)}`);
-    setText(byId("plans"), fleet.plans.map((plan) => `Plan ${plan.name}: ${plan.endpoints} of ${plan.endpoints_all} endpoints are received.`).join(" "));
+    setText(byId("plans"), fleet.plans.map((plan) => `Plan ${plan.name}: ${plan.endpoints} of ${counted(plan.endpoints_all, "endpoints")} ${plan.endpoints === 1 ? "is" : "are"} received.`).join(" "));
     problems.update(itemsOf().slice(0, MOST), (item) => item.key, (element, item) => {
         setAttribute(element, "class", `finding ${item.kind}`);
         const [sign, body] = element.children;

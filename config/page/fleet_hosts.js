@@ -5,7 +5,7 @@ import {byId, el, Keyed, row, setAttribute, setText, show} from "/page/dom.js";
 import {plain} from "/page/judgement.js";
 import {bar, signed, sparkline} from "/page/parts.js";
 import {Ring} from "/page/ring.js";
-import {age, bits, NOTHING, number, percent, short, whole} from "/page/units.js";
+import {age, bits, counted, NOTHING, number, percent, short, whole} from "/page/units.js";
 
 const POINTS = 120; // of a series: looks
 const ROWS = 200; // most
@@ -76,7 +76,7 @@ export class Hosts {
         this.lost(now, host.heaps_lost_now, short(host.heaps_lost_now));
         const ended = number(host.heaps_complete) + number(host.heaps_lost);
         this.lost(run, host.heaps_lost, away || ended === 0 ? NOTHING : percent(host.heaps_lost / ended));
-        run.title = `${whole(host.heaps_lost)} heaps`;
+        run.title = counted(host.heaps_lost, "heaps");
         setText(why, reasonsOf(host).join("; "));
     }
 

@@ -5,7 +5,7 @@ import {byId, Keyed, row, setText, show} from "/page/dom.js";
 import {stateOf} from "/page/judgement.js";
 import {POINTS} from "/page/model.js";
 import {bar, signed, sparkline} from "/page/parts.js";
-import {bits, bytes, duration, NOTHING, number, percent, perSecond, short} from "/page/units.js";
+import {bits, bytes, counted, duration, NOTHING, number, percent, perSecond, short} from "/page/units.js";
 import {find} from "/page/model.js";
 
 const ROWS = 128; // most
@@ -72,7 +72,7 @@ export class Machine {
             setText(stream, capture.stream);
             const failed = capture.failure !== "" && capture.failure !== null;
             signed(state, failed ? "bad" : capture.state === "running" ? "ok" : "off", failed ? capture.failure : capture.state);
-            setText(written, `${short(capture.packets.written)} packets, ${bytes(capture.bytes)}`);
+            setText(written, `${counted(capture.packets.written, "packets", short)}, ${bytes(capture.bytes)}`);
             setText(dropped, short(number(capture.packets.dropped_full) + number(capture.packets.unwritten)));
             setText(file, capture.files.map((one) => one.path).join(", "));
         });

@@ -5,7 +5,7 @@ import {byId, choices, Keyed, namesOf, row, setAttribute, setText, svg} from "/p
 import {kindOfStage} from "/page/judgement.js";
 import {SIGNS} from "/page/parts.js";
 import {balanceOf, countsOf} from "/page/stages.js";
-import {perSecond, short, whole} from "/page/units.js";
+import {counted, perSecond, short, whole} from "/page/units.js";
 
 const LINES = 5; // counters under a stage, most
 const WORDS = {ok: "nothing was lost here", past: "losses were counted here", bad: "the place of a problem"};
@@ -46,7 +46,7 @@ export class Picture {
         const mine = stream === "" ? items : items.filter((item) => item.where === stream || ["port", "lcore", "classify"].includes(item.stage));
         this.draw(stages.map((stage) => ({...withCauses(stage, mine), signs: kindOf(stage, mine)})), seconds);
         const sums = balanceOf(model.report, stream);
-        setText(byId("picture-sum"), `${whole(sums.all)} packets came = ${whole(sums.placed)} placed in heaps + ${whole(sums.ended)} ended before`);
+        setText(byId("picture-sum"), `${counted(sums.all, "packets")} came = ${whole(sums.placed)} placed in heaps + ${whole(sums.ended)} ended before`);
         this.table(countsOf(model.report, model.before(10), stream));
     }
 

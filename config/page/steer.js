@@ -4,7 +4,7 @@
 
 import {byId, choices, el, namesOf, setAttribute, setText, show, tooMany} from "/page/dom.js";
 import {SIGNS} from "/page/parts.js";
-import {clock, whole} from "/page/units.js";
+import {clock, counted, whole} from "/page/units.js";
 
 const ROOT = "/api/v1/";
 const ANSWERS = 20; // kept on the page
@@ -175,7 +175,7 @@ export class Steer {
             if (mine?.state !== "ended")
                 continue;
             const {written, dropped_full: dropped} = mine.packets;
-            this.say(mine.failure ? "bad" : "ok", `capture of ${name}: ${mine.failure || `ended; ${whole(written)} packets written, ${whole(dropped)} dropped`}`, line);
+            this.say(mine.failure ? "bad" : "ok", `capture of ${name}: ${mine.failure || `ended; ${counted(written, "packets")} written, ${whole(dropped)} dropped`}`, line);
             return;
         }
         this.say("bad", `capture of ${name}: it has not ended yet; \`Captures\` shows its state`, line);

@@ -5,7 +5,7 @@ import {byId, Keyed, row, setText, show} from "/page/dom.js";
 import {plain, stateOf} from "/page/judgement.js";
 import {find, heapsEnded, heapsLost, POINTS} from "/page/model.js";
 import {bar, signed, sparkline} from "/page/parts.js";
-import {bits, bytes, NOTHING, number, percent, perSecond, short, whole} from "/page/units.js";
+import {bits, bytes, counted, NOTHING, number, percent, perSecond, short} from "/page/units.js";
 
 const ROWS = 60; // most
 const WITH_FILTER = 12; // streams, from which on names can be filtered
@@ -96,7 +96,7 @@ export class Streams {
     loss(cell, part, count) {
         setText(cell, part === null ? NOTHING : part > 0 ? `▼ ${percent(part)}` : percent(part));
         cell.classList.toggle("lost", part > 0);
-        cell.title = `${whole(count)} heaps`;
+        cell.title = counted(count, "heaps");
     }
 
     updateSends(model, items) {

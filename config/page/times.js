@@ -2,7 +2,7 @@
 // Draws the latency of a stream's heaps: from the first packet to the hand-over, in buckets of the report.
 
 import {byId, choices, namesOf, setText, svg} from "/page/dom.js";
-import {duration, short} from "/page/units.js";
+import {counted, duration, short} from "/page/units.js";
 
 const WIDE = 480;
 const HIGH = 170;
@@ -33,7 +33,7 @@ export class Times {
         const times = stream?.latency;
         const some = times !== undefined && times.count > 0;
         setText(byId("latency-words"), some ?
-            `${short(times.count)} heaps: half within ${duration(times.p50_s)}, 99 % within ${duration(times.p99_s)}, all within ${duration(times.max_s)}` :
+            `${counted(times.count, "heaps", short)}: half within ${duration(times.p50_s)}, 99 % within ${duration(times.p99_s)}, all within ${duration(times.max_s)}` :
             stream?.chunks ? "Heaps in chunks have no latency of their own." : "No heap has been handed over yet.");
         const key = some ? JSON.stringify(times) : "";
         if (key === this.drawn)
@@ -59,7 +59,7 @@ export class Times {
             picture.append(svg("text", {x: end ? Math.min((i + 1) * step, WIDE) : i * step, y: FLOOR + 16, "text-anchor": end ? "end" : "start"},
                                `≤ ${duration(buckets[i][0])}`));
         }
-        picture.append(svg("text", {x: 0, y: 11}, `${short(most)} heaps`));
+        picture.append(svg("text", {x: 0, y: 11}, counted(most, "heaps", short)));
         return picture;
     }
 }

@@ -29,6 +29,8 @@ export const perSecond = (rate, unit = "pps") => isNumber(rate) ? scaled(rate, D
 export const bytes = (count) => isNumber(count) ? scaled(count, BINARY, 1024, "B") : NOTHING;
 export const whole = (count) => isNumber(count) ? Math.round(count).toLocaleString("en").replaceAll(",", "\u202f") : NOTHING;
 export const short = (count) => isNumber(count) && count >= 10000 ? scaled(count, DECIMAL, 1000, "") : whole(count);
+// Writes a count with its noun: "1 heap", "2 heaps".
+export const counted = (count, plural, text = whole) => `${text(count)} ${count === 1 ? plural.slice(0, -1) : plural}`;
 
 // Writes a share. One lost heap of very many is not none, nor are all but one all.
 export function percent(share) {

@@ -15,6 +15,8 @@
 #include <climits>
 #include <fmt/format.h>  // format_to: clang cannot link what core.h only declares
 
+#include "base/counted.hpp"
+
 namespace spead {
 
 namespace {
@@ -96,9 +98,9 @@ bool LineOutput::write_kept() noexcept {
             kept_.clear();
             done = 0;
             std::array<char, 128> note{};
-            const auto end =
-                fmt::format_to_n(note.data(), note.size(),
-                                 "({} lines are missing here: nobody read them in time)\n", dropped_);
+            const auto end = fmt::format_to_n(
+                note.data(), note.size(), "({} {} missing here: nobody read {} in time)\n", dropped_,
+                word_for(dropped_, "line is", "lines are"), word_for(dropped_, "it", "them"));
             try {
                 kept_.assign(note.data(), end.out);
             } catch (const std::bad_alloc&) {

@@ -10,6 +10,8 @@
 
 #include <fmt/core.h>
 
+#include "base/counted.hpp"
+
 /// Writes log lines of control code through DPDK's log (types `spead.*`), so that `--log-level` and EAL's log
 /// stream apply to them. Usable before rte_eal_init and without it: lines then go to standard error.
 /// Thread-safe.
@@ -110,7 +112,7 @@ void log_limited(LogLimiter& limiter, LogType type, LogLevel level, fmt::format_
     try {
         std::string text = fmt::format(format, std::forward<Args>(args)...);
         if (verdict.suppressed > 0)
-            text += fmt::format(" ({} similar lines not shown)", verdict.suppressed);
+            text += fmt::format(" ({} not shown)", counted(verdict.suppressed, "similar lines"));
         log_text(type, level, text);
     } catch (const std::bad_alloc&) {
         log_unsayable(type, level);
@@ -121,8 +123,9 @@ void log_limited(LogLimiter& limiter, LogType type, LogLevel level, fmt::format_
 /// their subject, as in "port p0: its link".
 inline void log_settled(LogLimiter& limiter, LogType type, LogLevel level, std::string_view what) {
     if (const std::uint64_t held_back = limiter.settle(); held_back > 0 && log_enabled(type, level))
-        log_text(type, level,
-                 fmt::format("{}: {} similar lines were not shown; it is quiet now", what, held_back));
+        log_text(
+            type, level,
+            fmt::format("{}: {} not shown; it is quiet now", what, counted_were(held_back, "similar lines")));
 }
 
 }  // namespace spead

@@ -11,6 +11,7 @@
 #include <fmt/core.h>
 #include <rte_log.h>
 
+#include "base/counted.hpp"
 #include "base/line_output.hpp"
 
 namespace spead {
@@ -35,8 +36,8 @@ std::string LineLimiter::settle(double now_s) {
         if (now_s - s.last < kSeconds)
             return false;
         if (s.held_back != 0)
-            text += fmt::format("{} ({} similar lines were not shown; it is quiet now)\n", s.example,
-                                s.held_back);
+            text += fmt::format("{} ({} not shown; it is quiet now)\n", s.example,
+                                counted_were(s.held_back, "similar lines"));
         return true;
     });
     return text;
@@ -66,7 +67,7 @@ std::string LineLimiter::pass(std::string_view line, double now_s) {
     s.passed++;
     text += line;
     if (const std::uint64_t held_back = std::exchange(s.held_back, 0); held_back != 0)
-        text += fmt::format(" ({} similar lines not shown)", held_back);
+        text += fmt::format(" ({} not shown)", counted(held_back, "similar lines"));
     return text + '\n';
 }
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <set>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/file_use.hpp"
 #include "base/log.hpp"
@@ -53,8 +54,9 @@ Capture::Capture(const std::string& stream, const Options& options, std::size_t 
         throw_error(where, "it has no {}", taps == 0 ? "lcore" : "file");
     const std::uint64_t least = least_buffer(taps, options.files.size());
     if (options.buffer < least)
-        throw_error(where, "a buffer of {} is too small for {} lcores and {} files; give at least {}",
-                    human_size(options.buffer), taps, options.files.size(), human_size(least));
+        throw_error(where, "a buffer of {} is too small for {} and {}; give at least {}",
+                    human_size(options.buffer), counted(taps, "lcores"),
+                    counted(options.files.size(), "files"), human_size(least));
     refuse_files_in_use(options, where);
     limit_.counted = options.count != 0;
     limit_.left = static_cast<std::int64_t>(options.count);
@@ -114,8 +116,8 @@ void Capture::fail(Writer& writer) {
         return;
     log_error(LogType::recv, "capture of {}: {}", stream_, text);
     failure_ += (failure_.empty() ? "" : "; ") + text +
-                fmt::format("; the files keep {} packets ({}), which can be read", writer.series->packets(),
-                            human_size(writer.series->bytes()));
+                fmt::format("; the files keep {} ({}), which can be read",
+                            counted(writer.series->packets(), "packets"), human_size(writer.series->bytes()));
 }
 
 /// Takes one block from each tap.

@@ -7,6 +7,7 @@
 #include <rte_cycles.h>
 
 #include "base/byte_order.hpp"
+#include "base/counted.hpp"
 #include "base/error.hpp"
 
 namespace spead::chunk {
@@ -44,15 +45,16 @@ Layout PlaceCallback::layout(const std::string& where) const {
     if (loose)
         return {.heaps = 1, .bytes = Placement::kMaxBytes};
     if (heaps == 0 || heaps > Placement::kMaxHeaps || bytes == 0 || bytes > Placement::kMaxBytes)
-        throw_usage(where, "its chunks have {} heaps in {} bytes; give 1 to {} heaps, and 1 to {} bytes",
-                    heaps, bytes, Placement::kMaxHeaps, Placement::kMaxBytes);
+        throw_usage(where, "its chunks have {} in {}; give 1 to {} heaps, and 1 to {} bytes",
+                    counted(heaps, "heaps"), counted(bytes, "bytes"), Placement::kMaxHeaps,
+                    Placement::kMaxBytes);
     if (packets_per_heap == 0 || (packets_per_heap > 1 && packet_bytes == 0))
-        throw_usage(where,
-                    "{} packets per heap of {} bytes each; give 1 of any size, or say how large they are",
-                    packets_per_heap, packet_bytes);
+        throw_usage(where, "{} per heap of {} each; give 1 of any size, or say how large they are",
+                    counted(packets_per_heap, "packets"), counted(packet_bytes, "bytes"));
     if (heaps * packets_per_heap > Placement::kMaxPresence)
-        throw_usage(where, "{} heaps x {} packets need {} bytes of presence; a chunk has {} at most", heaps,
-                    packets_per_heap, heaps * packets_per_heap, Placement::kMaxPresence);
+        throw_usage(where, "{} x {} need {} bytes of presence; a chunk has {} at most",
+                    counted(heaps, "heaps"), counted(packets_per_heap, "packets"), heaps * packets_per_heap,
+                    Placement::kMaxPresence);
     if (extra_bytes > Placement::kMaxBytes)
         throw_usage(where, "{} bytes of extra values; a chunk has {} at most", extra_bytes,
                     Placement::kMaxBytes);

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 #include <fmt/format.h>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "chunk/saturated.hpp"
 
@@ -87,12 +88,12 @@ class Check {
                 throw_usage(where_, "{} has places {} bytes apart; give at most {}", name, axis.stride,
                             Placement::kMaxBytes);
             if (!axis.term.list.empty() && axis.term.list.size() != axis.count)
-                throw_usage(where_, "{} has {} places, and its list {} values; give one for each place", name,
-                            axis.count, axis.term.list.size());
+                throw_usage(where_, "{} has {}, and its list {}; give one for each place", name,
+                            counted(axis.count, "places"), counted(axis.term.list.size(), "values"));
             check_term(axis.term, name);
             if (axis.term.kind == Term::Kind::constant && axis.term.first >= axis.count)
-                throw_usage(where_, "{} has {} places, and the constant {} is none of them; give 0 to {}",
-                            name, axis.count, axis.term.first, axis.count - 1);
+                throw_usage(where_, "{} has {}, and the constant {} is none of them; give 0 to {}", name,
+                            counted(axis.count, "places"), axis.term.first, axis.count - 1);
         }
     }
 
@@ -287,11 +288,11 @@ class Check {
         const auto parts = [&](std::uint64_t bytes) { return (p_.heap_bytes + bytes - 1) / bytes; };
         const std::uint64_t packets = p_.packet_bytes == 0 ? 1 : parts(p_.packet_bytes);
         if (saturated_product(layout_.heaps, packets) > Placement::kMaxPresence)
-            throw_usage(
-                where_,
-                "the presence of a chunk has {} heaps x {} packets; give fewer heaps, or presence heap: {} "
-                "bytes at most",
-                layout_.heaps, packets, Placement::kMaxPresence);
+            throw_usage(where_,
+                        "the presence of a chunk has {} x {}; give fewer heaps, or presence heap: {} "
+                        "bytes at most",
+                        counted(layout_.heaps, "heaps"), counted(packets, "packets"),
+                        Placement::kMaxPresence);
         layout_.packets_per_heap = static_cast<std::uint32_t>(packets);
         layout_.most_parts =
             static_cast<std::uint32_t>(p_.packet_bytes == 0 ? parts(Placement::kLeastPacket) : packets);

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <fmt/format.h>
 
+#include "base/counted.hpp"
 #include "chunk/placement.hpp"
 #include "chunk/term_text.hpp"
 
@@ -90,24 +91,25 @@ std::string Placement::explain() const {
     std::string product;
     for (std::size_t i = 0; i < axes.size(); i++) {
         const Axis& axis = axes[i];
-        fmt::format_to(out, "{:<9} {}: {}, {} {}, {} bytes apart\n", i == 0 ? "axes" : "", axis.name,
-                       term_text(axis.term), axis.count, axis.count == 1 ? "place" : "places", apart[i]);
+        fmt::format_to(out, "{:<9} {}: {}, {}, {} apart\n", i == 0 ? "axes" : "", axis.name,
+                       term_text(axis.term), counted(axis.count, "places"), counted(apart[i], "bytes"));
         fmt::format_to(std::back_inserter(product), "{}{}", i == 0 ? "" : " x ", axis.count);
     }
     const Axis& time = axes[time_axis()];
     fmt::format_to(out, "{:<9} chunk id = {} / {}; {}\n", "time", time.name, time.count, wrap_text(*this));
     if (rows.bytes != 0)
-        fmt::format_to(out, "{:<9} {} of {} bytes in a heap, {} bytes apart\n", "rows",
-                       heap_bytes / rows.bytes, rows.bytes, rows.stride);
-    fmt::format_to(out, "{:<9} {} = {}, of {} bytes each\n", "heaps", product, layout.heaps, heap_bytes);
-    fmt::format_to(out, "{:<9} {} bytes of payload", "chunk", layout.bytes);
+        fmt::format_to(out, "{:<9} {} of {} in a heap, {} apart\n", "rows", heap_bytes / rows.bytes,
+                       counted(rows.bytes, "bytes"), counted(rows.stride, "bytes"));
+    fmt::format_to(out, "{:<9} {} = {}, of {} each\n", "heaps", product, layout.heaps,
+                   counted(heap_bytes, "bytes"));
+    fmt::format_to(out, "{:<9} {} of payload", "chunk", counted(layout.bytes, "bytes"));
     if (const std::uint64_t filled = layout.heaps * heap_bytes; filled != layout.bytes)
         fmt::format_to(out, ", {} of them filled by heaps", filled);
-    fmt::format_to(out, "\n{:<9} {} heaps x {} = {} bytes\n", "presence", layout.heaps,
-                   layout.packets_per_heap, layout.present_bytes());
+    fmt::format_to(out, "\n{:<9} {} x {} = {}\n", "presence", counted(layout.heaps, "heaps"),
+                   layout.packets_per_heap, counted(layout.present_bytes(), "bytes"));
     if (!extras.empty())
-        fmt::format_to(out, "{:<9} {} heaps x {} = {} bytes\n", "extra", layout.heaps, layout.extra_bytes,
-                       layout.heaps * layout.extra_bytes);
+        fmt::format_to(out, "{:<9} {} x {} = {}\n", "extra", counted(layout.heaps, "heaps"),
+                       layout.extra_bytes, counted(layout.heaps * layout.extra_bytes, "bytes"));
     return text;
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/heap_pattern.hpp"
 #include "config/names.hpp"
@@ -47,9 +48,9 @@ std::optional<KeyFault> endpoints_fault(const SendPlan& s, std::string_view name
     if (endpoints % senders == 0 || senders % endpoints == 0)
         return std::nullopt;
     return KeyFault{"endpoints",
-                    fmt::format("{} endpoints cannot be shared out evenly to {} senders; give {}, "
+                    fmt::format("{} cannot be shared out evenly to {}; give {}, "
                                 "a multiple of it, or other `senders`",
-                                endpoints, senders, senders)};
+                                counted(endpoints, "endpoints"), counted(senders, "senders"), senders)};
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "config/edit.hpp"
@@ -287,12 +288,11 @@ std::string describe_shard(const Plan& mine, const Plan& whole) {
     };
     const Shard shard{mine.shard.index, mine.shard.count};
     if (mine.receives.empty())
-        return fmt::format(
-            "shard {} receives nothing: the plan has {} for {} shards", to_string(shard),
-            endpoints(whole) == 1 ? "1 endpoint" : fmt::format("{} endpoints", endpoints(whole)),
-            shard.count);
-    return fmt::format("shard {}: {} of {} endpoints, in {} of {} streams", to_string(shard), endpoints(mine),
-                       endpoints(whole), mine.receives.size(), whole.receives.size());
+        return fmt::format("shard {} receives nothing: the plan has {} for {}", to_string(shard),
+                           counted(endpoints(whole), "endpoints"), counted(shard.count, "shards"));
+    return fmt::format("shard {}: {} of {}, in {} of {}", to_string(shard), endpoints(mine),
+                       counted(endpoints(whole), "endpoints"), mine.receives.size(),
+                       counted(whole.receives.size(), "streams"));
 }
 
 }  // namespace spead::config

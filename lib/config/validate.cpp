@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/file_use.hpp"
 #include "base/mac.hpp"
@@ -273,9 +274,9 @@ class Rules {
         const std::uint32_t spare = runtime::ChunkPlan::spare(c.back_fill);
         if (c.chunks < c.window + spare)
             fail(in + ".chunks",
-                 "{} in the window + at least {} with the consumer = {} chunks, and there are {}; raise "
+                 "{} in the window + at least {} with the consumer = {} chunks, and there {} {}; raise "
                  "`chunks` (--chunks) or lower `window` (--chunk-window)",
-                 c.window, spare, c.window + spare, c.chunks);
+                 c.window, spare, c.window + spare, word_for(c.chunks, "is", "are"), c.chunks);
         if (r.on_full == runtime::OnFullSetting::drop_oldest)
             fail(path + ".heaps.on_full",
                  "`drop_oldest` drops waiting heaps, and stream `{}` has chunks; give drop_newest or block",

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.hpp"
 #include "base/units.hpp"
 #include "observe/table.hpp"
 
@@ -141,9 +142,9 @@ std::vector<std::string> capture_advice(const stats::Snapshot& snapshot) {
     for (const stats::CaptureSnapshot& c : snapshot.captures)
         if (c.dropped_full > 0)
             advice.push_back(fmt::format(
-                "{}: {} packets found no room in the capture's buffer because the disks were slow; raise "
+                "{}: {} found no room in the capture's buffer because the disks were slow; raise "
                 "--buffer, add a --file on another disk, keep less of each (--snaplen), or try --direct-io",
-                c.stream, c.dropped_full));
+                c.stream, counted(c.dropped_full, "packets")));
     return advice;
 }
 

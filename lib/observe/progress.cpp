@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "base/counted.hpp"
 #include "base/log_stream.hpp"
 #include "base/units.hpp"
 
@@ -65,9 +66,9 @@ std::string progress_line(const ProgressSample& from, const ProgressSample& to) 
     if (!to.silent.empty())
         line += fmt::format(" | {} DOES NOT ANSWER", to.silent);
     if (to.receives) {
-        line += fmt::format(" | rx {}, {}, {} heaps", human_bit_rate(rate(from.rx_bytes, to.rx_bytes)),
+        line += fmt::format(" | rx {}, {}, {} {}", human_bit_rate(rate(from.rx_bytes, to.rx_bytes)),
                             human_packet_rate(rate(from.rx_packets, to.rx_packets)),
-                            human_count(to.heaps_complete));
+                            human_count(to.heaps_complete), noun_for(to.heaps_complete, "heaps"));
         if_any(to.heaps_incomplete, "incomplete");
         if_any(to.heaps_dropped, "dropped");
         if_any(to.heaps_unwritten, "NOT WRITTEN");
@@ -75,9 +76,9 @@ std::string progress_line(const ProgressSample& from, const ProgressSample& to) 
         if_any(to.missed, "packets missed");
     }
     if (to.sends)
-        line +=
-            fmt::format(" | tx {}, {}, {} heaps", human_bit_rate(rate(from.tx_bytes, to.tx_bytes)),
-                        human_packet_rate(rate(from.tx_packets, to.tx_packets)), human_count(to.tx_heaps));
+        line += fmt::format(" | tx {}, {}, {} {}", human_bit_rate(rate(from.tx_bytes, to.tx_bytes)),
+                            human_packet_rate(rate(from.tx_packets, to.tx_packets)), human_count(to.tx_heaps),
+                            noun_for(to.tx_heaps, "heaps"));
     return line;
 }
 

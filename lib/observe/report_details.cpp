@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.hpp"
 #include "base/endpoint.hpp"
 #include "observe/json.hpp"
 #include "observe/key_words.hpp"
@@ -119,8 +120,8 @@ Json findings_json(const stats::Snapshot& snapshot) {
                        {"stage", stats::name_of(f.stage)},
                        {"where", f.where},
                        {"count", f.count},
-                       {"unit", f.unit},
-                       {"what", snapshot.by_configuration ? with_keys(f.what) : f.what},
+                       {"unit", f.unit_text()},
+                       {"what", snapshot.by_configuration ? with_keys(f.what_text()) : f.what_text()},
                        {"fix", snapshot.by_configuration ? with_keys(f.fix) : f.fix},
                        {"first_s", f.first_s},
                        {"last_s", f.last_s},
@@ -156,8 +157,8 @@ Json shard_json(const stats::ShardSnapshot& shard) {
 std::string shard_clause(const stats::ShardSnapshot& shard) {
     if (shard.count <= 1)
         return {};
-    return fmt::format("; shard {}/{}: {} of {} endpoints of the plan", shard.index, shard.count,
-                       shard.endpoints_mine, shard.endpoints_all);
+    return fmt::format("; shard {}/{}: {} of {} of the plan", shard.index, shard.count, shard.endpoints_mine,
+                       counted(shard.endpoints_all, "endpoints"));
 }
 
 }  // namespace spead::observe

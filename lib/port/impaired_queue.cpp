@@ -14,6 +14,7 @@
 #include <rte_mbuf.h>
 
 #include "base/byte_order.hpp"
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "port/sizes.hpp"
@@ -101,8 +102,8 @@ ImpairedQueue::~ImpairedQueue() {
     if (out() == 0)
         rte_mempool_free(pool_);
     else
-        log_warning(LogType::send, "{} impaired packets did not come back; their pool stays allocated",
-                    out());
+        log_warning(LogType::send, "{} did not come back; the pool stays allocated",
+                    counted(out(), "impaired packets"));
 }
 
 std::size_t ImpairedQueue::out() const noexcept {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "port/port_state.hpp"
 #include "wire/net.hpp"
@@ -144,8 +145,8 @@ std::vector<std::string> Port::source_problems() const {
                 const SourceFile& file = s.device.sources[part.queue];
                 problems.push_back(
                     fmt::format("port {}: its source {} was truncated during the run: it ended before its {} "
-                                "records were delivered; copy or record it again",
-                                s.planned.request.name, file.path, file.packets));
+                                "delivered; copy or record it again",
+                                s.planned.request.name, file.path, counted_were(file.packets, "records")));
             }
         }
     }

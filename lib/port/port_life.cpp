@@ -7,6 +7,7 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "port/buffer_loans.hpp"
@@ -89,7 +90,8 @@ void Port::State::stop() {
     }
     rules.drop();
     if (const auto left = peer.finish(); left != 0) {
-        remarks.push_back(fmt::format("{}: the peer did not fetch the last {} packets", name, left));
+        remarks.push_back(fmt::format("{}: the peer did not fetch the last {}", name,
+                                      left == 1 ? "packet" : counted(left, "packets")));
     }
     if (capabilities.receives_own) {
         free_leftovers();
@@ -98,9 +100,9 @@ void Port::State::stop() {
     for (const auto& state : rx) {
         for (const auto& part : state.parts) {
             if (part.ended_early.load(std::memory_order_relaxed)) {
-                remarks.push_back(
-                    fmt::format("{}: {} ended before its {} records were delivered; it changed meanwhile",
-                                name, device.sources[part.queue].path, device.sources[part.queue].packets));
+                remarks.push_back(fmt::format("{}: {} ended before its {} delivered; it changed meanwhile",
+                                              name, device.sources[part.queue].path,
+                                              counted_were(device.sources[part.queue].packets, "records")));
             }
         }
     }
@@ -155,8 +157,8 @@ void Port::State::tear_down() noexcept {
                 continue;
             }
             if (const unsigned missing = rte_mempool_in_use_count(pool); missing > device.rx_kept) {
-                remarks.push_back(fmt::format(
-                    "{}: {} mbufs were not returned to their pool, which stays allocated", name, missing));
+                remarks.push_back(fmt::format("{}: {} not returned to the pool, which stays allocated", name,
+                                              counted_were(missing, "mbufs")));
             } else {
                 rte_mempool_free(pool);
             }

@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "base/counted.hpp"
 #include "base/log.hpp"
 
 namespace spead::recv {
@@ -15,10 +16,10 @@ bool PcapFileReader::read() {
     has_record_ = next == capture::PcapReader::Next::record;
     ended_ = !has_record_;
     if (ended_ && next != capture::PcapReader::Next::end)
-        log_warning(LogType::recv, "{}: {} {} at byte {}, after {} records; the rest is not received", where_,
+        log_warning(LogType::recv, "{}: {} {} at byte {}, after {}; the rest is not received", where_,
                     reader_.path(),
                     next == capture::PcapReader::Next::truncated ? "ends within a record" : "is damaged",
-                    reader_.position(), reader_.records());
+                    reader_.position(), counted(reader_.records(), "records"));
     return has_record_;
 }
 

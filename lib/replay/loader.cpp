@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "wire/net.hpp"
 
@@ -45,9 +46,10 @@ void Loader::advance(Source& source) {
     if (next != Next::truncated && next != Next::damaged)
         return;
     const std::string warning =
-        fmt::format("{} is {} in record {} at byte {}: the {} whole records before it are sent",
-                    source.reader.path(), next == Next::damaged ? "damaged" : "truncated",
-                    source.reader.records() + 1, source.reader.position(), source.reader.records());
+        fmt::format("{} is {} in record {} at byte {}: the {} before it {} sent", source.reader.path(),
+                    next == Next::damaged ? "damaged" : "truncated", source.reader.records() + 1,
+                    source.reader.position(), counted(source.reader.records(), "whole records"),
+                    word_for(source.reader.records(), "is", "are"));
     if (std::find(warnings_.begin(), warnings_.end(), warning) == warnings_.end())
         warnings_.push_back(warning);
 }
@@ -141,7 +143,7 @@ std::optional<std::string> Loader::unmatched() const {
         return std::nullopt;
     return fmt::format("no packet went to {}{}, so nothing of it was redirected; correct `--map`",
                        to_string(*first),
-                       others == 0 ? "" : fmt::format(" or {} other destinations", others));
+                       others == 0 ? "" : fmt::format(" or {}", counted(others, "other destinations")));
 }
 
 bool Loader::fill(CaptureWindow& window) {

@@ -10,6 +10,7 @@
 #include <rte_errno.h>
 #include <rte_mbuf.h>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "port/sizes.hpp"
@@ -69,8 +70,8 @@ Player::~Player() {
     if (mbufs_out() == 0)
         rte_mempool_free(pool_);
     else
-        log_warning(LogType::send, "replay: {} mbufs did not come back; their pool stays allocated",
-                    mbufs_out());
+        log_warning(LogType::send, "replay: {} did not come back; the pool stays allocated",
+                    counted(mbufs_out(), "mbufs"));
 }
 
 std::size_t Player::mbufs_out() const noexcept {

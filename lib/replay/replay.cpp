@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/start_thread.hpp"
 
@@ -215,8 +216,8 @@ std::vector<std::string> Replay::warnings() const {
     std::vector<std::string> all = so_far_.warnings;
     const auto tell = [&](std::uint64_t count, const char* what) {
         if (count != 0)
-            all.push_back(
-                fmt::format("{} of the {} records of a pass {}", count, so_far_.counts.records, what));
+            all.push_back(fmt::format("{} of the {} of a pass {}", count,
+                                      counted(so_far_.counts.records, "records"), what));
     };
     tell(so_far_.counts.cut, "hold less than was on the wire (snap length) and are not sent");
     tell(so_far_.counts.runts, "are shorter than an Ethernet header and are not sent");

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "memory/mapping.hpp"
@@ -92,11 +93,12 @@ void ChangeAssignment::check_room(const ReceivePlan& r, const std::vector<unsign
     if (const ChunkBytes chunks = chunk_bytes(r);
         available != 0 && chunks.sum() + bookkeeping > available && chunks.sum() > bookkeeping)
         throw_error(where,
-                    "its {} chunks need {} ({} of payload + {} for presence and extra values), and {} are "
+                    "its {} {} {} ({} of payload + {} for presence and extra values), and {} are "
                     "available; lower their number (`chunk.chunks`, --chunks) or their size "
                     "(`chunk.placement`)",
-                    r.chunk->chunks, human_size(chunks.sum()), human_size(chunks.payload),
-                    human_size(chunks.books), human_size(available));
+                    counted(r.chunk->chunks, "chunks"), word_for(r.chunk->chunks, "needs", "need"),
+                    human_size(chunks.sum()), human_size(chunks.payload), human_size(chunks.books),
+                    human_size(available));
     if (available != 0 && bookkeeping > available)
         throw_error(where,
                     "its windows and queues{} need {}, and {} are available; lower `queue_depth`, `max_live` "

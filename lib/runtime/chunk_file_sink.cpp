@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 
@@ -26,10 +27,9 @@ ChunkFileSink::ChunkFileSink(const std::string& directory, std::string stream,
              fmt::format("the sink of {} writes", stream_), fmt::format("sink of {}", stream_)) {}
 
 void ChunkFileSink::fail(const std::string& name, int error) const {
-    throw_error(directory_.path() + '/' + name,
-                "cannot write: {}; written before that: {} chunks ({}), {} lines in {}/{}",
-                std::strerror(error), files_, human_size(bytes_), lines_.lines(), directory_.path(),
-                kChunkLines);
+    throw_error(directory_.path() + '/' + name, "cannot write: {}; written before that: {} ({}), {} in {}/{}",
+                std::strerror(error), counted(files_, "chunks"), human_size(bytes_),
+                counted(lines_.lines(), "lines"), directory_.path(), kChunkLines);
 }
 
 void ChunkFileSink::consume_chunk(const chunk::Chunk& chunk) {

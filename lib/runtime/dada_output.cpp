@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/counted.hpp"
 #include "runtime/wall_clock.hpp"
 
 namespace spead::runtime {
@@ -40,8 +41,8 @@ bool DadaOutput::write(const Place& place, std::span<const std::span<const std::
     const Result result = writer_.write(place, parts);
     if (result == Result::written) {
         if (const std::uint64_t lost = std::exchange(lost_, 0); lost > 0)
-            log_notice(LogType::runtime, "stream {}: the sink writes again; {} {} were lost", stream_, lost,
-                       what_);
+            log_notice(LogType::runtime, "stream {}: the sink writes again; {} lost", stream_,
+                       counted_were(lost, what_));
         return true;
     }
     const char* const why = sink::DadaWriter::name_of(result);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 
 namespace spead::runtime {
@@ -75,9 +76,9 @@ void need_threads(std::size_t needed) {
         t.join();
     if (error)
         throw_error("start",
-                    "this process needs about {} more threads, and got {}: {}; raise the limit (ulimit -u, "
+                    "this process needs about {}, and got {}: {}; raise the limit (ulimit -u, "
                     "TasksMax= of a service, pids.max of a container)",
-                    needed, threads.size(), error.message());
+                    counted(needed, "more threads"), threads.size(), error.message());
 }
 
 }  // namespace spead::runtime

@@ -17,6 +17,7 @@
 #include <rte_lcore.h>
 #include <rte_memory.h>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/log_stream.hpp"
 #include "base/units.hpp"
@@ -217,11 +218,11 @@ void use_lcores_of_eal(Layout& layout, const EalOptions& options) {
     layout.main_lcore = rte_get_main_lcore();
     layout.main_cpu = first_cpu(layout.main_lcore);
     if (layout.workers.size() > ids.size())
-        throw_error(
-            "EAL",
-            "too few lcores: {} workers are needed beside the main lcore {}, and -l or --lcores gives "
-            "{}; add lcores, or leave the choice to the program",
-            layout.workers.size(), layout.main_lcore, ids.size());
+        throw_error("EAL",
+                    "too few lcores: {} {} needed beside the main lcore {}, and -l or --lcores gives "
+                    "{}; add lcores, or leave the choice to the program",
+                    counted(layout.workers.size(), "workers"), word_for(layout.workers.size(), "is", "are"),
+                    layout.main_lcore, ids.size());
 
     // First those on the CPUs that the plan names, then those with a match by chance, then the rest.
     std::vector<unsigned> unused = ids;

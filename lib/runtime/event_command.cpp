@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/privileges.hpp"
@@ -83,9 +84,9 @@ void EventCommand::run(Variables variables) {
         waiting_.push_back(std::move(variables));
     } else if (!reported_dropping_) {
         reported_dropping_ = true;
-        log_warning(LogType::runtime,
-                    "{} still runs, and {} events wait for it; it is not run for further events",
-                    argv_.front(), waiting_.size());
+        log_warning(LogType::runtime, "{} still runs, and {} {} for it; it is not run for further events",
+                    argv_.front(), counted(waiting_.size(), "events"),
+                    word_for(waiting_.size(), "waits", "wait"));
     }
 }
 

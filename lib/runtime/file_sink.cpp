@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "runtime/heap_line.hpp"
@@ -19,9 +20,9 @@ FileSink::FileSink(std::string directory, std::string stream)
              fmt::format("the sink of {} writes", stream_), fmt::format("sink of {}", stream_)) {}
 
 void FileSink::fail(const std::string& path, int error) const {
-    throw_error(path, "cannot write: {}; written before that: the payload of {} heaps ({}), {} lines in {}",
-                std::strerror(error), files_, human_size(bytes_), lines_.lines(),
-                lines_path(directory_.path()));
+    throw_error(path, "cannot write: {}; written before that: the payload of {} ({}), {} in {}",
+                std::strerror(error), counted(files_, "heaps"), human_size(bytes_),
+                counted(lines_.lines(), "lines"), lines_path(directory_.path()));
 }
 
 void FileSink::consume(const heap::HeapHandle& heap) {

@@ -12,6 +12,7 @@
 
 #include <fmt/core.h>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "runtime/raw_writer_notices.hpp"
@@ -116,9 +117,9 @@ sink::RawWriter::Hooks Hdf5Sink::hooks() {
     };
     hooks.failed = [this](const std::string& file, int error) {
         const sink::RawWriter::Written done = writer_.written();
-        fail(fmt::format("{}/{}: cannot write: {}; written before that: the payload of {} chunks ({})",
+        fail(fmt::format("{}/{}: cannot write: {}; written before that: the payload of {} ({})",
                          directory_.path(), file.empty() ? stem_ + ".h5" : file, std::strerror(error),
-                         done.records, human_size(done.bytes))
+                         counted(done.records, "chunks"), human_size(done.bytes))
                  .c_str());
     };
     hooks.no_direct = no_direct_notice(stream_, directory_.path());

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "heap/window.hpp"
@@ -154,9 +155,9 @@ void remark_workers(const Plan& plan, const Layout& layout, std::size_t port, co
         }
     const auto queues = layout.ports[port].request.rx_queues;
     remarks.push_back(
-        fmt::format("port {} has {} receive queue{}: packets are passed on between lcores, heap by heap "
+        fmt::format("port {} has {}: packets are passed on between lcores, heap by heap "
                     "({})",
-                    plan.ports[port].name, queues, queues == 1 ? "" : "s", fmt::join(shared, "; ")));
+                    plan.ports[port].name, counted(queues, "receive queues"), fmt::join(shared, "; ")));
 }
 
 /// Returns whether streams may be added to the lcore during the run. An lcore that only sends needs no heap
@@ -281,8 +282,8 @@ void number_lcores(Layout& layout) {
         layout.shares_cpus |= !cpus.insert(w.cpu).second;
     }
     if (layout.shares_cpus)
-        layout.remarks.push_back(fmt::format("{} lcores share {} CPUs: idle lcores yield to each other",
-                                             layout.workers.size() + 1, cpus.size()));
+        layout.remarks.push_back(fmt::format("{} lcores share {}: idle lcores yield to each other",
+                                             layout.workers.size() + 1, counted(cpus.size(), "CPUs")));
 }
 
 /// Adds remarks on unicast endpoints: packets arrive only if a host answers for their address.
@@ -314,9 +315,10 @@ void remark_axes(const Plan& plan, Layout& layout) {
                                ~term.mask == 0 && term.first == 0 && term.step == 1 && term.list.empty();
             if (plain && axis.count != r.endpoints.size())
                 layout.remarks.push_back(fmt::format(
-                    "receive {}: the axis `{}` has {} places, and the stream has {} endpoints: {}; let both "
+                    "receive {}: the axis `{}` has {}, and the stream has {}: {}; let both "
                     "be the same",
-                    r.name, axis.name, axis.count, r.endpoints.size(),
+                    r.name, axis.name, counted(axis.count, "places"),
+                    counted(r.endpoints.size(), "endpoints"),
                     axis.count < r.endpoints.size() ? "packets to the others count as `out_of_range`"
                                                     : "the other places stay empty"));
         }
@@ -354,8 +356,8 @@ std::string chunk_sum(const Plan& plan) {
     std::string text;
     for (const ReceivePlan& r : plan.receives)
         if (r.enabled && r.chunk)
-            text += fmt::format("{} MiB for the {} chunks of {} + ", chunk_bytes(r).sum() / kMebibyte,
-                                r.chunk->chunks, r.name);
+            text += fmt::format("{} MiB for the {} of {} + ", chunk_bytes(r).sum() / kMebibyte,
+                                counted(r.chunk->chunks, "chunks"), r.name);
     return text;
 }
 

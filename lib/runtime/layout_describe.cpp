@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/counted.hpp"
 #include "base/units.hpp"
 #include "runtime/layout.hpp"
 #include "runtime/layout_busy.hpp"
@@ -27,10 +28,10 @@ std::string describe_chunks(const ReceivePlan& r) {
     }
     const ChunkBytes bytes = chunk_bytes(r);
     text += fmt::format(
-        "  {} chunks x {} of payload = {}, and {} for presence and extra values; {} open at "
+        "  {} x {} of payload = {}, and {} for presence and extra values; {} open at "
         "a time, {} with the consumer\n",
-        r.chunk->chunks, human_size(layout.bytes), human_size(bytes.payload), human_size(bytes.books),
-        r.chunk->window, r.chunk->chunks - r.chunk->window);
+        counted(r.chunk->chunks, "chunks"), human_size(layout.bytes), human_size(bytes.payload),
+        human_size(bytes.books), r.chunk->window, r.chunk->chunks - r.chunk->window);
     return text;
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/counted.hpp"
 #include "base/units.hpp"
 #include "heap/room.hpp"
 #include "memory/arena.hpp"
@@ -76,10 +77,10 @@ std::string explain(const Sum& sum, const HeapMemory& m) {
                      m.from == HeapMemory::From::engine ? "`gather_memory`" : "`[memory] heaps` (--memory)",
                      enough);
     return fmt::format(
-        "{} heaps may be live ({} x substreams) and one more begins before the oldest ends, of up to "
+        "{} may be live ({} x substreams) and one more begins before the oldest ends, of up to "
         "{} each, in blocks of powers of two: {} = {}, and there are {}; {}",
-        sum.live, in_cpp ? "max_heaps" : "max_live", human_size(sum.largest), terms, size_text(sum.need()),
-        size_text(reservations_of_waiting(m)), remedy);
+        counted(sum.live, "heaps"), in_cpp ? "max_heaps" : "max_live", human_size(sum.largest), terms,
+        size_text(sum.need()), size_text(reservations_of_waiting(m)), remedy);
 }
 
 /// Collects what `tell` returns for the memory of each lcore, without empty texts.

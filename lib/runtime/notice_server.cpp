@@ -16,6 +16,7 @@
 
 #include <fmt/core.h>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/start_thread.hpp"
 #include "runtime/descriptors.hpp"
@@ -94,8 +95,8 @@ NoticeServer::~NoticeServer() {
     eventfd_write(wake_.get(), 1);
     thread_.join();
     if (lost_ != 0)
-        log_notice(LogType::runtime, "{}: clients that were slow lost {} notices", text_of_notices(address_),
-                   lost_);
+        log_notice(LogType::runtime, "{}: clients that were slow lost {}", text_of_notices(address_),
+                   counted(lost_, "notices"));
 }
 
 void NoticeServer::send(const std::string& object) {

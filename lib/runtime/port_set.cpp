@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "base/counted.hpp"
 #include "base/interruptible.hpp"
 #include "runtime/waits.hpp"
 
@@ -152,14 +153,15 @@ void PortSet::report_end(std::vector<std::string>& problems, std::vector<std::st
     for (const auto& p : ports_) {
         const std::string& name = p->plan().name;
         if (p->links_lost() > 1)
-            remarks.push_back(fmt::format("port {}: its link was lost {} times", name, p->links_lost()));
+            remarks.push_back(
+                fmt::format("port {}: its link was lost {}", name, counted(p->links_lost(), "times")));
         if (p->is_detached())
             problems.push_back(
                 fmt::format("port {}: its network interface {} has disappeared and has not come back", name,
                             p->detached_netdev()));
         else if (p->times_detached() != 0)
-            remarks.push_back(fmt::format("port {}: its network interface was detached {} time{}", name,
-                                          p->times_detached(), p->times_detached() == 1 ? "" : "s"));
+            remarks.push_back(fmt::format("port {}: its network interface was detached {}", name,
+                                          counted(p->times_detached(), "times")));
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "runtime/raw_writer_notices.hpp"
@@ -52,10 +53,10 @@ std::shared_ptr<sink::RawFile> RawOutput::open() {
 
 std::string RawOutput::failure(const std::string& file, int error) const {
     const sink::RawWriter::Written done = writer_.written();
-    return fmt::format(
-        "{}/{}: cannot write: {}; written before that: the payload of {} {} ({}), {} lines in {}/{}",
-        directory_.path(), file.empty() ? kind_.index : file, std::strerror(error), done.records, kind_.what,
-        human_size(done.bytes), done.lines, directory_.path(), kind_.index);
+    return fmt::format("{}/{}: cannot write: {}; written before that: the payload of {} ({}), {} in {}/{}",
+                       directory_.path(), file.empty() ? kind_.index : file, std::strerror(error),
+                       counted(done.records, kind_.what), human_size(done.bytes),
+                       counted(done.lines, "lines"), directory_.path(), kind_.index);
 }
 
 void RawOutput::add(std::span<const std::span<const std::byte>> parts, const Line& line,

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 #include <rte_cycles.h>
 
+#include "base/counted.hpp"
 #include "base/log.hpp"
 #include "base/waiting_time.hpp"
 #include "runtime/receivers.hpp"
@@ -197,16 +198,16 @@ void Shutdown::finish_send(SendStream& s, EndWait::Result waited, bool interrupt
                     &std::as_const(*s.sender))
                 .value_or(0);
     if (!given_up && s.unfinished != 0)
-        of_.notes.remarks.push_back(
-            fmt::format("send {}: {} heaps were given up, because they would have taken too long at its "
-                        "rate; the stop heaps were sent",
-                        s.plan.name, s.unfinished));
+        of_.notes.remarks.push_back(fmt::format(
+            "send {}: {} given up, because {} would have taken too long at its "
+            "rate; the stop heaps were sent",
+            s.plan.name, counted_were(s.unfinished, "heaps"), word_for(s.unfinished, "it", "they")));
 }
 
 /// Gives up the sender's heaps. `left`: packets that the port has not taken.
 void Shutdown::give_up(SendStream& s, EndWait::Result why, std::uint64_t left, bool interrupted) {
-    const std::string what =
-        fmt::format("send {}: given up with {} heaps in flight", s.plan.name, s.sender->in_flight());
+    const std::string what = fmt::format("send {}: given up with {} in flight", s.plan.name,
+                                         counted(s.sender->in_flight(), "heaps"));
     if (of_.ports[s.port].is_detached())
         of_.notes.remarks.push_back(fmt::format("{}; the network interface {} of its port is detached", what,
                                                 of_.ports[s.port].detached_netdev()));
@@ -215,7 +216,7 @@ void Shutdown::give_up(SendStream& s, EndWait::Result why, std::uint64_t left, b
             fmt::format("{}; port {} is stopped", what, of_.ports[s.port].device().name()));
     else if (s.cut != send::Cut::nothing &&
              left == 0)  // the driver keeps what it was given until its port stops
-        of_.notes.remarks.push_back(what + "; they would have taken too long at its rate");
+        of_.notes.remarks.push_back(what + "; that would have taken too long at its rate");
     else if (why == EndWait::Result::consumer)
         of_.notes.problems.push_back(fmt::format("{}; {}", what, consumer_stuck()));
     else
@@ -254,8 +255,8 @@ void Shutdown::settle_receives() {
     };
     if (wait_for(arrived, {&EndProgress::received, patience_.consumer}) != EndWait::Result::done)
         of_.notes.problems.push_back(
-            fmt::format("{} packets between lcores were not taken in time, and are in no other count",
-                        of_.queues.packets_between_lcores()));
+            fmt::format("{} not taken in time between lcores, and in no other count",
+                        counted_were(of_.queues.packets_between_lcores(), "packets")));
     for (const auto& w : of_.lcores)
         static_cast<void>(of_.lcores.try_ask(
             *w, [](LcoreLoop* loop) { loop->stop_receiving(); }, w->loop.get()));
@@ -335,8 +336,8 @@ void Shutdown::end_filters() {
     each([this](recv::SpeadLane& lane) {
         if (const std::uint32_t out = lane.filter->packets_out(); out != 0)
             of_.notes.problems.push_back(
-                fmt::format("stream {}: {} held packets were not given back; their memory stays allocated",
-                            lane.config.name, out));
+                fmt::format("stream {}: {} not given back; the memory stays allocated", lane.config.name,
+                            counted_were(out, "held packets")));
     });
 }
 

@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/units.hpp"
@@ -37,12 +38,13 @@ StoredHeapSource::StoredHeapSource(const SendPlan& plan, send::Sender& sender, m
     const StoredHeaps::Sum& sum = checked.sum;
     for (std::size_t i = 0; i < slots_.size(); i++)
         slots_[i].payload = {memory_.base() + i * slot_bytes(sum), slot_bytes(sum)};
-    log_notice(LogType::runtime, "send {}: {} heaps of stream {} are stored in {}, the largest with {}",
-               plan_.name, sum.heaps, sum.stream, plan_.from, human_size(sum.largest));
+    log_notice(LogType::runtime, "send {}: {} of stream {} {} stored in {}, the largest with {}", plan_.name,
+               counted(sum.heaps, "heaps"), sum.stream, word_for(sum.heaps, "is", "are"), plan_.from,
+               human_size(sum.largest));
     if (sum.incomplete > 0)
-        log_warning(LogType::runtime,
-                    "send {}: {} lines of {} have no payload, or another file; they are left out", plan_.name,
-                    sum.incomplete, StoredHeaps::index_path(plan_.from));
+        log_warning(LogType::runtime, "send {}: {} of {} {} no payload, or another file, and {} left out",
+                    plan_.name, counted(sum.incomplete, "lines"), StoredHeaps::index_path(plan_.from),
+                    word_for(sum.incomplete, "has", "have"), word_for(sum.incomplete, "is", "are"));
 }
 
 void StoredHeapSource::start_again(std::uint64_t) {

@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/start_thread.hpp"
@@ -44,11 +45,11 @@ void lock(memory::Mapping& memory, const ReceivePlan& plan, const chunk::Layout&
     const std::uint64_t limit = port::lockable_bytes();
     throw_error(
         fmt::format("receive {}", plan.name),
-        "{} chunks x {} = {} cannot be locked in memory: {}; RLIMIT_MEMLOCK is {}: raise it (ulimit -l, "
+        "{} x {} = {} cannot be locked in memory: {}; RLIMIT_MEMLOCK is {}: raise it (ulimit -l, "
         "LimitMEMLOCK of a service), reserve huge pages, which need no limit (vm.nr_hugepages), or set "
         "`memory` of [receive.chunk] to host",
-        plan.chunk->chunks, human_size(layout.bytes), human_size(memory.length()), std::strerror(error),
-        limit == UINT64_MAX ? "unlimited" : human_size(limit));
+        counted(plan.chunk->chunks, "chunks"), human_size(layout.bytes), human_size(memory.length()),
+        std::strerror(error), limit == UINT64_MAX ? "unlimited" : human_size(limit));
 }
 
 memory::Mapping map_chunks(const ReceivePlan& plan, const chunk::Layout& layout) {
@@ -57,11 +58,10 @@ memory::Mapping map_chunks(const ReceivePlan& plan, const chunk::Layout& layout)
     if (kind_of(plan.chunk->memory) == memory::MemoryKind::pinned)
         lock(memory, plan, layout);
     if (plan.chunk->memory == ChunkMemory::huge && memory.backing() != memory::Mapping::Backing::hugetlb)
-        throw_error(
-            fmt::format("receive {}", plan.name),
-            "{} chunks x {} = {} do not fit the free huge pages; reserve more (vm.nr_hugepages), or set "
-            "`memory` of [receive.chunk] to host",
-            plan.chunk->chunks, human_size(layout.bytes), human_size(bytes));
+        throw_error(fmt::format("receive {}", plan.name),
+                    "{} x {} = {} do not fit the free huge pages; reserve more (vm.nr_hugepages), or set "
+                    "`memory` of [receive.chunk] to host",
+                    counted(plan.chunk->chunks, "chunks"), human_size(layout.bytes), human_size(bytes));
     return memory;
 }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "base/counted.hpp"
 #include "base/units.hpp"
 
 namespace spead::runtime {
@@ -108,8 +109,9 @@ void StreamHealth::judge(double now, const Counts& counts) {
         if (!losing_ && part > limits_.loss_threshold) {
             losing_ = true;
             raise(StreamEvent::losing, now,
-                  fmt::format("{} of {} heaps were lost within {:.1f} s, more than {:g} %", lost, heaps,
-                              seconds, limits_.loss_threshold * 100));
+                  fmt::format("{} of {} {} lost within {:.1f} s, more than {:g} %", lost,
+                              counted(heaps, "heaps"), word_for(lost, "was", "were"), seconds,
+                              limits_.loss_threshold * 100));
         } else if (losing_ && part <= limits_.loss_threshold / 2) {
             losing_ = false;
         }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/counted.hpp"
 #include "base/log.hpp"
 #include "base/tick_rate.hpp"
 #include "port/buffer_loans.hpp"
@@ -57,11 +58,10 @@ namespace {
 void check_loans(const ReceivePlan& r, const port::PlannedPort& port) {
     const std::uint32_t most = port.loans ? port.loans->most() : 0;
     if (most < r.lend && !port.device.capabilities.receives_own)
-        log_warning(
-            LogType::runtime,
-            "receive {}: `lend` asks for {} buffers, and its port has {} to lend: more heaps are copied; "
-            "name `lend` in the stream that opens the port",
-            r.name, r.lend, most);
+        log_warning(LogType::runtime,
+                    "receive {}: `lend` asks for {}, and its port has {} to lend: more heaps are copied; "
+                    "name `lend` in the stream that opens the port",
+                    r.name, counted(r.lend, "buffers"), most);
 }
 
 /// Holds a lane whose heaps lie in an arena of its own.

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <rte_cycles.h>
 
+#include "base/counted.hpp"
 #include "base/units.hpp"
 #include "runtime/stream_set.hpp"
 
@@ -129,10 +130,10 @@ std::vector<std::string> StreamSet::lost_although_waited() {
                 const std::uint64_t lost =
                     lane->rx->chunks->can_wait() ? lane->counts[PacketOutcome::no_chunk] : 0;
                 if (lost != 0)
-                    problems.push_back(fmt::format(
-                        "stream {}: {} packets were lost although their source could wait: no chunk was free "
-                        "for them; raise `chunks` of [receive.chunk]",
-                        s->name, lost));
+                    problems.push_back(
+                        fmt::format("stream {}: {} lost although the source could wait: no chunk was free; "
+                                    "raise `chunks` of [receive.chunk]",
+                                    s->name, counted_were(lost, "packets")));
                 continue;
             }
             const heap::WindowConfig& window = lane->rx->config.window;
@@ -148,15 +149,16 @@ std::vector<std::string> StreamSet::lost_although_waited() {
                         static_cast<const recv::SpeadLane*>(lane->rx.get()))
                     .value_or(0);
             if (lost != 0)
-                problems.push_back(fmt::format(
-                    "stream {}: {} packets were lost although their source could wait: more "
-                    "heaps were in flight at "
-                    "once than the memory holds ({} for {} streams on lcore {}; {} heaps may be "
-                    "live, and one more "
-                    "begins); raise {}",
-                    s->name, lost, human_size(lane->arena->capacity()), lane->owns_arena ? 1 : w.lanes.size(),
-                    w.layout->lcore, window.live_capacity(),
-                    lane->owns_arena ? "its `memory`" : "`[memory] heaps` (--memory)"));
+                problems.push_back(
+                    fmt::format("stream {}: {} lost although the source could wait: more "
+                                "heaps were in flight at "
+                                "once than the memory holds ({} for {} on lcore {}; {} may be "
+                                "live, and one more "
+                                "begins); raise {}",
+                                s->name, counted_were(lost, "packets"), human_size(lane->arena->capacity()),
+                                counted(lane->owns_arena ? 1 : w.lanes.size(), "streams"), w.layout->lcore,
+                                counted(window.live_capacity(), "heaps"),
+                                lane->owns_arena ? "its `memory`" : "`[memory] heaps` (--memory)"));
         }
     return problems;
 }

@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "runtime/stream_set.hpp"
@@ -88,9 +89,9 @@ void StreamSet::watch_held(Stream& stream) {
         return;
     stream.held_up.told = true;
     log_error(LogType::runtime,
-              "receive {}: its source waits: {} heaps in the user's hands have the memory that the next one "
+              "receive {}: its source waits: {} in the user's hands {} the memory that the next one "
               "needs; destroy some, raise `memory`, or let heaps be dropped (`on_full`)",
-              stream.name, heaps.held);
+              stream.name, counted(heaps.held, "heaps"), word_for(heaps.held, "has", "have"));
 }
 
 /// Ends the chunks of a user when a stop item or the end of its source has ended the stream.

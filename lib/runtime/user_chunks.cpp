@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "runtime/layout.hpp"
@@ -24,9 +25,10 @@ bool same(const chunk::Layout& a, const chunk::Layout& b) {
 }
 
 std::string sums(const chunk::Layout& layout) {
-    return fmt::format("{} heaps in {} bytes, {} bytes of presence, {} x {} = {} bytes of extra values",
-                       layout.heaps, layout.bytes, layout.present_bytes(), layout.heaps, layout.extra_bytes,
-                       layout.heaps * layout.extra_bytes);
+    return fmt::format("{} in {}, {} of presence, {} x {} = {} of extra values",
+                       counted(layout.heaps, "heaps"), counted(layout.bytes, "bytes"),
+                       counted(layout.present_bytes(), "bytes"), layout.heaps, layout.extra_bytes,
+                       counted(layout.heaps * layout.extra_bytes, "bytes"));
 }
 
 }  // namespace
@@ -59,8 +61,9 @@ void UserChunks::add(const ChunkShape& shape, std::size_t chunks) {
     const chunk::Layout& layout = shape.layout;
     const std::lock_guard lock(mutex_);
     if (chunks == 0 || chunks > ring_.capacity() - ring_.chunks())
-        throw_usage(kChunks, "{} chunks cannot be added: it has {}, and room for {}; give 1 to {}", chunks,
-                    ring_.chunks(), ring_.capacity(), ring_.capacity() - ring_.chunks());
+        throw_usage(kChunks, "{} cannot be added: it has {}, and room for {}; give 1 to {}",
+                    counted(chunks, "chunks"), ring_.chunks(), ring_.capacity(),
+                    ring_.capacity() - ring_.chunks());
     if (begun_ || filling_ != 0)
         throw_usage(kChunks, "a stream fills its chunks already; add all chunks before the first stream");
     need_like(shape, true);
@@ -70,8 +73,8 @@ void UserChunks::add(const ChunkShape& shape, std::size_t chunks) {
     try {
         block->data = memory::Mapping(each * chunks);
     } catch (const Error&) {
-        throw_error(kChunks, "{} chunks x {} = {} cannot be mapped: {} are available; add fewer", chunks,
-                    human_size(layout.bytes), human_size(each * chunks),
+        throw_error(kChunks, "{} x {} = {} cannot be mapped: {} are available; add fewer",
+                    counted(chunks, "chunks"), human_size(layout.bytes), human_size(each * chunks),
                     human_size(memory::available_memory()));
     }
     block->present.resize(layout.present_bytes() * chunks);
@@ -114,11 +117,10 @@ void UserChunks::check(const ChunkShape& shape, std::uint32_t window, bool back_
     need_like(shape, false);
     const std::uint32_t spare = ChunkPlan::spare(back_fill);
     if (ring_.chunks() < std::size_t{window} + spare)
-        throw_usage(
-            kChunks,
-            "{} in the window + at least {} with the user = {} chunks, and {} were added; add more, or "
-            "lower `window`",
-            window, spare, window + spare, ring_.chunks());
+        throw_usage(kChunks,
+                    "{} in the window + at least {} with the user = {} chunks, and {} {} added; add more, or "
+                    "lower `window`",
+                    window, spare, window + spare, ring_.chunks(), word_for(ring_.chunks(), "was", "were"));
 }
 
 UserChunks::Filling::Filling(const Use& use, const ChunkShape& shape, const ChunkPlan& plan,

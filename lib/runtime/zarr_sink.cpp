@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/units.hpp"
@@ -98,8 +99,8 @@ sink::RawWriter::Hooks ZarrSink::hooks() {
     };
     hooks.failed = [this](const std::string&, int error) {
         const sink::RawWriter::Written done = writer_.written();
-        fail(fmt::format("{}: cannot write: {}; written before that: the payload of {} chunks ({})",
-                         store_.path(), std::strerror(error), done.records, human_size(done.bytes))
+        fail(fmt::format("{}: cannot write: {}; written before that: the payload of {} ({})", store_.path(),
+                         std::strerror(error), counted(done.records, "chunks"), human_size(done.bytes))
                  .c_str());
     };
     hooks.no_direct = no_direct_notice(stream_, store_.path());

@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "base/counted.hpp"
 #include "base/current_reason.hpp"
 #include "base/empty.hpp"
 #include "base/error.hpp"
@@ -364,8 +365,9 @@ void SendStream::State::send_stops() const {
     if (!heap_source->wait([&stops] { return stops->left == 0; }))
         throw_error(where, "its lcore does not answer; stop items stay in flight");
     if (stops->failed != 0)
-        throw_error(where, "{} of {} stop items were not sent: the stream was stopped, or they were refused",
-                    stops->failed, substreams);
+        throw_error(where, "{} of {} {} not sent: the stream was stopped, or {} refused", stops->failed,
+                    counted(substreams, "stop items"), word_for(stops->failed, "was", "were"),
+                    word_for(stops->failed, "it was", "they were"));
 }
 
 void SendStream::end() {

@@ -51,13 +51,15 @@ std::string joined(const std::vector<std::string>& parts) {
     return text;
 }
 
-/// Returns ", most of them from 10.0.0.7 and 10.0.0.9"; empty: no source is known.
-std::string sources_text(const FewSources& sources) {
+/// Returns ", most of them from 10.0.0.7 and 10.0.0.9", for so many packets; empty: no source is known.
+std::string sources_text(const FewSources& sources, std::uint64_t packets) {
     std::vector<std::string> parts;
     for (const FewSources::Source& s : sources.sorted())
         if (s.count != 0)
             parts.push_back(sender_text(s.address));
-    return parts.empty() ? std::string() : ", most of them from " + joined(parts);
+    if (parts.empty())
+        return {};
+    return (packets == 1 ? ", from " : ", most of them from ") + joined(parts);
 }
 
 /// Returns the place of an axis that most of the missing heaps belong to, as "pol 1"; empty: there is none.
@@ -123,7 +125,7 @@ class ChunkFindings {
     void callback_slow() {
         const std::uint64_t times = s_.events[static_cast<std::size_t>(StreamEvent::callback_slow)];
         const std::uint64_t heaps = s_.chunks.callback_heaps;
-        add(Cause::callback_slow, Stage::lcore, times, times == 1 ? "time" : "times",
+        add(Cause::callback_slow, Stage::lcore, times, "times",
             fmt::format("its place callback took over a quarter of an lcore's time ({} cycles for a heap)",
                         heaps == 0 ? 0 : s_.chunks.callback_cycles / heaps),
             "do less in it, or use more lcores");
@@ -171,7 +173,7 @@ class ChunkFindings {
                 : "raise --chunk-window, or find out why these senders are behind the others";
         add(Cause::late, Stage::window, count, "packets",
             fmt::format("came after their chunk had been handed over{}{}",
-                        tracked_ ? ", or their heap given up" : "", sources_text(s_.late_sources)),
+                        tracked_ ? ", or their heap given up" : "", sources_text(s_.late_sources, count)),
             fix);
     }
 
@@ -186,7 +188,7 @@ class ChunkFindings {
                         ahead == 0    ? "behind"
                         : behind == 0 ? "ahead of"
                                       : fmt::format("from ({} ahead of, {} behind)", ahead, behind),
-                        sources_text(sources)),
+                        sources_text(sources, ahead + behind)),
             "look for a wrong clock there; the window follows when half of the sources jump (`max_jump`)");
     }
 
@@ -212,11 +214,15 @@ class ChunkFindings {
         if (explained >= s_.chunks.heaps_missing)
             return;
         const std::string most = place_of_most(s_);
-        add(Cause::network_loss, Stage::network, s_.chunks.heaps_missing - explained, "heaps",
+        const std::uint64_t lost = s_.chunks.heaps_missing - explained;
+        add(Cause::network_loss, Stage::network, lost, "heaps",
             fmt::format(
                 "are missing in chunks {}: their packets did not arrive{}{}",
                 explained == 0 ? "although nothing was lost here" : "beyond what was lost or refused here",
-                most.empty() ? "" : ", most of them of ", most),
+                most.empty() ? ""
+                : lost == 1  ? ", of "
+                             : ", most of them of ",
+                most),
             most.empty() ? "look at the senders' own losses, send in smaller bursts (--burst-size), and look "
                            "for drops in the switches"
                          : fmt::format("look at the sender of {}, and at its way here", most));

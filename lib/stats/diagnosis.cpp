@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/counted.hpp"
 #include "base/endpoint.hpp"
 #include "base/heap_limits.hpp"
 #include "stats/chunk_findings.hpp"
@@ -83,7 +84,7 @@ void Findings::lcore(const LcoreSnapshot& l) {
             fmt::format("have passed without an answer{}{}", l.activity.empty() ? "" : ": ", l.activity),
             "counts of its streams and senders do not change until it answers");
     else
-        add(Cause::lcore_silent, Stage::lcore, l.where(), l.silences, l.silences == 1 ? "time" : "times",
+        add(Cause::lcore_silent, Stage::lcore, l.where(), l.silences, "times",
             "it did not answer for a second or longer",
             "keep other programs off its CPU (isolcpus, a cpuset), and debuggers off the process");
 }
@@ -130,8 +131,8 @@ void Findings::memory(const StreamSnapshot& s) {
     NoMemoryWhile why = s.no_memory_while;
     explain_no_memory(why, count - std::min(count, why.explained()), s.queue_capacity, s.queue_most);
     add(Cause::consumer_holds_pool, Stage::memory, s.name, why.consumer_held, "packets",
-        fmt::format("had no memory left for their heap while up to {} heaps waited for the consumer",
-                    why.queue_most),
+        fmt::format("had no memory left for their heap while up to {} waited for the consumer",
+                    counted(why.queue_most, "heaps")),
         "do less per heap, or raise --memory");
     add(Cause::pool_too_small, Stage::memory, s.name, why.pool_full, "packets",
         "had no memory left for their heap", "raise --memory, or take heaps faster");
@@ -142,10 +143,11 @@ void Findings::dropped(const StreamSnapshot& s) {
     DroppedWhile why = s.dropped_while;
     explain_dropped(why, s.heaps_without_place() - std::min(s.heaps_without_place(), why.explained()),
                     s.queue_capacity, s.queue_most);
-    const std::string places = why.queue_capacity == 0
-                                   ? std::string()
-                                   : fmt::format(": up to {} of {} places of the hand-over queue were taken",
-                                                 why.queue_most, why.queue_capacity);
+    const std::string places =
+        why.queue_capacity == 0
+            ? std::string()
+            : fmt::format(": up to {} of {} of the hand-over queue {} taken", why.queue_most,
+                          counted(why.queue_capacity, "places"), word_for(why.queue_most, "was", "were"));
     add(Cause::consumer_too_slow, Stage::consumer, s.name, why.queue_full, "heaps",
         "were thrown away because the consumer was slow" + places, "raise --ring-heaps or do less per heap");
     add(Cause::consumer_holds_pool, Stage::memory, s.name, why.memory_held, "heaps",
@@ -368,8 +370,8 @@ void Findings::missed(const PortSnapshot& p) {
             or_wrong));
     add(Cause::engine_too_slow, Stage::memory, p.name, why.engine_behind, "packets",
         fmt::format("were lost before they could be fetched: an engine had not moved enough payload to take "
-                    "more ({} polls left them in the queue)",
-                    p.rx_gather_full),
+                    "more ({} left packets in the queue)",
+                    counted(p.rx_gather_full, "polls")),
         "send less to this engine or in larger packets, or receive a stream of it without one (--heap-memory "
         "none)");
     add(Cause::receive_ring_short, Stage::port, p.name, why.idle, "packets",
@@ -394,7 +396,7 @@ void Findings::unmatched(const PortSnapshot& p) {
     std::string from;
     for (const TalkerSnapshot& t : p.talkers)
         if (t.stream.empty() && from.empty())
-            from = fmt::format(", most of them from {}", t.source);
+            from = fmt::format(", {}from {}", count == 1 ? "" : "most of them ", t.source);
     add(Cause::unmatched, Stage::classify, p.name, count, "packets",
         fmt::format("were for groups, ports or sources that no stream names{}{}", from,
                     without.empty() ? std::string()
@@ -428,7 +430,8 @@ void Findings::nic_errors(const PortSnapshot& p) {
 
 void Findings::port(const PortSnapshot& p) {
     add(Cause::fragments, Stage::network, p.name, of(p, PortOutcome::fragment), "packets",
-        "were IP fragments, which are not reassembled", "let the sender's packets fit every MTU on the way");
+        "came as IP fragments, which are not reassembled",
+        "let the sender's packets fit every MTU on the way");
     add(Cause::bad_checksums, Stage::network, p.name, of(p, PortOutcome::bad_checksum), "packets",
         "had a wrong checksum", "look at cables, transceivers and the sender");
     add(Cause::gso_frames, Stage::network, p.name, p.rx_oversized_frames, "frames",

@@ -1,11 +1,53 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stats/finding.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/core.h>
 
+#include "base/counted.hpp"
+
 namespace spead::stats {
+
+namespace {
+
+struct Forms {
+    std::string_view several;
+    std::string_view one;
+};
+
+/// Lists the verbs that `what` begins with and that have another form for one.
+constexpr std::array kVerbs{Forms{"were", "was"},     Forms{"are", "is"},
+                            Forms{"have", "has"},     Forms{"lack", "lacks"},
+                            Forms{"break", "breaks"}, Forms{"contradict", "contradicts"}};
+/// Lists the other words in it that stand for the counted things.
+constexpr std::array kPronouns{Forms{"they", "it"}, Forms{"their", "its"}};
+
+/// Returns what is said of several, as it is said of one.
+std::string said_of_one(std::string_view what) {
+    std::string text;
+    for (std::size_t at = 0; at < what.size();) {
+        const std::size_t end = std::min(what.find(' ', at), what.size());
+        std::string_view word = what.substr(at, end - at);
+        const auto put = [&](const auto& forms) {
+            const auto found =
+                std::ranges::find_if(forms, [&word](const Forms& f) { return f.several == word; });
+            if (found != forms.end())
+                word = found->one;
+        };
+        if (at == 0)
+            put(kVerbs);
+        put(kPronouns);
+        text += word;
+        at = end;
+        for (; at < what.size() && what[at] == ' '; at++)
+            text += ' ';
+    }
+    return text;
+}
+
+}  // namespace
 
 std::string_view name_of(Stage stage) {
     static constexpr std::array<std::string_view, 9> kNames{
@@ -31,11 +73,19 @@ std::string_view name_of(Cause cause) {
     return kNames[static_cast<std::size_t>(cause)];
 }
 
+std::string_view Finding::unit_text() const noexcept {
+    return noun_for(count, unit);
+}
+
+std::string Finding::what_text() const {
+    return count == 1 ? said_of_one(what) : what;
+}
+
 std::string Finding::sentence() const {
     if (until_s > 0)
         return fmt::format("{}: {} {} {} (until {} was changed after {:.1f} s of the run)", where, count,
-                           unit, what, where, until_s);
-    return fmt::format("{}: {} {} {}; {}", where, count, unit, what, fix);
+                           unit_text(), what_text(), where, until_s);
+    return fmt::format("{}: {} {} {}; {}", where, count, unit_text(), what_text(), fix);
 }
 
 std::string Finding::sentence(double now) const {

@@ -75,7 +75,7 @@ struct Finding {
     Stage stage{};
     std::string where;        ///< name of the stream, port or send
     std::uint64_t count = 0;  ///< how many
-    std::string_view unit;    ///< packets, heaps, frames...
+    std::string_view unit;    ///< packets, heaps, frames... in the plural
     std::string what;         ///< the loss and its cause: the rest of a sentence after the count and unit
     std::string fix;          ///< the usual fix
     /// Holds the seconds of the run at which the count was first above 0, and at which it grew last. Equal to
@@ -86,6 +86,9 @@ struct Finding {
     /// holds.
     double until_s = 0;
 
+    /// Returns the unit and `what` as they go with the count: "heap" and "was lost" for one of them.
+    std::string_view unit_text() const noexcept;
+    std::string what_text() const;
     /// Returns "s0: 12 heaps were thrown away because the consumer was slow; raise --ring-heaps or do less
     /// per heap". If it has ended, it says when, and names no fix.
     std::string sentence() const;

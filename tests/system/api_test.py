@@ -305,7 +305,7 @@ class Changing(Api):
         first = answer.getheader("ETag")
         wanted = text.replace("queue_depth = 256", "queue_depth = 99")
         self.assertNotEqual(wanted, text)
-        self.assertEqual(self.put(wanted, first), (200, "the configuration was carried out: 1 streams, 1 senders"))
+        self.assertEqual(self.put(wanted, first), (200, "the configuration was carried out: 1 stream, 1 sender"))
         self.assertIn("queue_depth = 99", self.prompt("show", "config").stdout)
         status, words = self.put(text, first)
         self.assertEqual(status, 412, "the other operator's change would be lost")

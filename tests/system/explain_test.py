@@ -88,7 +88,7 @@ class Findings(harness.ProgramTest):
         dropped = finished.report["streams"][0]["heaps"]["dropped_full"]
         self.assertGreater(dropped, 0)
         self.assert_only(findings, "consumer_too_slow", "s0", count=dropped, stage="consumer")
-        self.assertIn("1 of 1 places", findings[0]["sentence"])
+        self.assertIn("1 of 1 place of the hand-over queue was taken", findings[0]["sentence"])
 
 
 class Health(harness.ProgramTest):

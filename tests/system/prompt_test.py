@@ -311,7 +311,7 @@ class File(PromptTest):
         self.assertIn("512MiB for heaps", finished.out)
         running = self.start(*LOOPBACK, "-i", prefix=("sh", "-c", 'echo "show nothing" | exec "$0" "$@"'))
         finished = running.wait(status=1)
-        self.assertIn("1 of 1 commands", finished.err)
+        self.assertIn("1 of 1 command", finished.err)
         self.assertIn("standard input:1: `nothing` cannot follow `show`", finished.err)
         self.assertNotIn("cannot follow", finished.out)
         running = self.start(*LOOPBACK, "-i", prefix=("sh", "-c", 'echo "watch 0.1 show heap" | exec "$0" "$@"'))

@@ -51,7 +51,7 @@ class SendFrom(harness.ProgramTest):
         complete = [line for line in self.lines(stored) if line["complete"]]
         self.assertEqual(len(complete), 39)
         self.assertEqual(self.lines(out), complete)
-        self.assertIn("1 lines of", finished.err)
+        self.assertIn("1 line of", finished.err)
 
     def test_a_file_sink_gets_the_same_files(self):
         stored = self.store("file")

@@ -116,7 +116,7 @@ class Service(harness.ProgramTest):
         reload(CONFIGURATION + '\n[runtime]\nlcore_timeout = "5s"\n', "nothing was changed: [runtime]")
         reload(CONFIGURATION + '\n[runtime]\nmetrics = "127.0.0.1:9100"\n', "only `log_level` can change")
         reload("rubbish", "service.toml:1:")
-        reload(CONFIGURATION + '\n[runtime]\nlog_level = "info"\n', "carried out: 1 streams, 1 senders")
+        reload(CONFIGURATION + '\n[runtime]\nlog_level = "info"\n', "carried out: 1 stream, 1 sender")
         manager.take(0.1)
         self.assertEqual(sum(text.startswith("RELOADING=1") for text in manager.messages), 5, manager.messages)
         running.process.send_signal(signal.SIGTERM)

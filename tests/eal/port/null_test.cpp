@@ -53,8 +53,7 @@ TEST(NullPort, KeepsTheReceivePoolWhenMbufsAreStillOutAndSaysSo) {
     ASSERT_EQ(port->rx_queue(0).rx_burst(&kept, 1), 1);
     rte_mempool* pool = port->rx_pool(0);
     port->close();
-    EXPECT_EQ(port->remarks().back(),
-              "port p0: 1 mbufs were not returned to their pool, which stays allocated");
+    EXPECT_EQ(port->remarks().back(), "port p0: 1 mbuf was not returned to the pool, which stays allocated");
     rte_pktmbuf_free(kept);
     rte_mempool_free(pool);
 }

@@ -163,7 +163,7 @@ TEST_F(PcapPort, RecordsCutByTheSnapLengthAreRemarked) {
         file.record(frame(1, 96), 1514);
     }
     EXPECT_THAT(plan(request("net_pcap0,rx_pcap=" + path, 1, 0)).remarks,
-                ElementsAre(HasSubstr("1 of the 2 records of " + path + " hold less than was on the wire")));
+                ElementsAre(HasSubstr("1 of the 2 records of " + path + " holds less than was on the wire")));
 }
 
 TEST_F(PcapPort, SeveralFilesOnOneQueueAreAllRead) {

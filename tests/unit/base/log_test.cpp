@@ -161,6 +161,14 @@ TEST(LogLimiter, TheEndOfAFloodIsALine) {
         "spead.port: odd frame\nspead.port: odd frames: 2 similar lines were not shown; it is quiet now\n");
 }
 
+TEST(LogLimiter, OneHeldBackLineHasNoPlural) {
+    Capture capture;
+    LogLimiter strict(0, 0.0);
+    log_limited(strict, LogType::port, LogLevel::warning, "odd frame");
+    log_settled(strict, LogType::port, LogLevel::warning, "odd frames");
+    EXPECT_EQ(capture.text(), "spead.port: odd frames: 1 similar line was not shown; it is quiet now\n");
+}
+
 TEST(LogLimiter, DisabledLinesDoNotUseUpTheAllowance) {
     Capture capture;
     LogLimiter limiter(1, 1e9);

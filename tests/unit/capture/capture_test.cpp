@@ -240,7 +240,8 @@ TEST_F(Captures, WhatCannotBeIsRefused) {
         return std::string("accepted");
     };
     options.buffer = 100'000;
-    EXPECT_THAT(refusal(1), HasSubstr("capture of s0: a buffer of 97.7 KiB is too small for 1 lcores"));
+    EXPECT_THAT(refusal(1),
+                HasSubstr("capture of s0: a buffer of 97.7 KiB is too small for 1 lcore and 1 file"));
     options.buffer = 4U << 20;
     options.files = {scratch.file("none/a.pcap")};
     EXPECT_THAT(refusal(1), HasSubstr("No such file or directory"));

@@ -209,7 +209,7 @@ TEST(Shards, AShardWithoutStreamsWaitsAndIsSaidToReceiveNothing) {
     EXPECT_NO_THROW(validate(mine));
     EXPECT_EQ(describe_shard(mine, plan), "shard 1/2 receives nothing: the plan has 1 endpoint for 2 shards");
     EXPECT_EQ(describe_shard(plan_of_shard(plan, {0, 2}), plan),
-              "shard 0/2: 1 of 1 endpoints, in 1 of 1 streams");
+              "shard 0/2: 1 of 1 endpoint, in 1 of 1 stream");
 }
 
 TEST(Shards, APlanSavedByAShardIsTheSameInEveryShard) {

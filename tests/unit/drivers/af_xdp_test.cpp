@@ -168,7 +168,8 @@ TEST_F(AfXdp, ArgumentsAreChecked) {
     EXPECT_THAT(plan_refusal(request(1, 0, 1472, device + "queues=2")), HasSubstr("queues"));
     EXPECT_THAT(plan_refusal(request(1, 0, 1472, device + "shared_umem=1")), HasSubstr("pool of its own"));
     EXPECT_THAT(plan_refusal(request(1, 0, 1472, device + "busy_budget=-1")), HasSubstr("busy_budget"));
-    EXPECT_THAT(plan_refusal(request(1, 0, 1472, device + "start_queue=1")), HasSubstr("1 receive queues"));
+    EXPECT_THAT(plan_refusal(request(1, 0, 1472, device + "start_queue=1")),
+                HasSubstr("1 receive queue, counted"));
     EXPECT_THAT(plan_refusal(request(1, 0, 1472, device + "queue_count=2")), HasSubstr("ethtool -l dut"));
     EXPECT_EQ(plan(request(1, 0, 1472, device + "busy_budget=64,force_copy=1")).devargs,
               device + "busy_budget=64,force_copy=1");
@@ -207,7 +208,7 @@ TEST_F(AfXdp, MissingPrivilegeIsNamed) {
 
 TEST_F(AfXdp, TooLittleLockableMemoryIsToldWithTheArithmetic) {
     EXPECT_THAT(refusal_without({CAP_IPC_LOCK}, 1 << 20),
-                AllOf(HasSubstr("1 queues x 2944 x 4096"), HasSubstr("`ulimit -l` allows 1 MiB")));
+                AllOf(HasSubstr("1 queue x 2944 x 4096"), HasSubstr("`ulimit -l` allows 1 MiB")));
 }
 
 class AfXdpQueues : public AfXdp {

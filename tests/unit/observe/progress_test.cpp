@@ -78,7 +78,7 @@ TEST(ProgressLine, TellsOfSendingWhenThereAreSenders) {
 
 TEST(ProgressLine, TheFirstSampleAloneHasNoRate) {
     const ProgressSample only = progress_sample(at(1, 1000, 10, 1));
-    EXPECT_EQ(progress_line(only, only), "1.0 s | rx 0 b/s, 0 pps, 1 heaps");
+    EXPECT_EQ(progress_line(only, only), "1.0 s | rx 0 b/s, 0 pps, 1 heap");
 }
 
 /// Opens a pseudo terminal. A test can read here all that a program prints on it.
@@ -128,11 +128,11 @@ TEST(Progress, WritesOverItsLineOnATerminal) {
     EXPECT_EQ(terminal.read(), "\r1.0 s | rx 0 b/s, 0 pps, 1.00 M heaps");
     progress.update(at(2, 125000000, 1000, 1));
     // Shorter than the line before: blanks cover its end.
-    EXPECT_EQ(terminal.read(), "\r2.0 s | rx 1.00 Gb/s, 1.00 kpps, 1 heaps");
+    EXPECT_EQ(terminal.read(), "\r2.0 s | rx 1.00 Gb/s, 1.00 kpps, 1 heap");
     progress.update(at(100, 125000000, 1000, 1));
-    EXPECT_EQ(terminal.read(), "\r100.0 s | rx 0 b/s, 0 pps, 1 heaps      ");
+    EXPECT_EQ(terminal.read(), "\r100.0 s | rx 0 b/s, 0 pps, 1 heap      ");
     progress.finish();
-    EXPECT_EQ(terminal.read(), "\r" + std::string(34, ' ') + "\r");
+    EXPECT_EQ(terminal.read(), "\r" + std::string(33, ' ') + "\r");
     progress.finish();
     EXPECT_EQ(terminal.read(), "");
 }
@@ -148,8 +148,8 @@ TEST(Progress, LinesOfTheLogStandAboveIt) {
     progress.update(at(1, 0, 0, 1));
     terminal.read();
     log_warning(LogType::app, "one");
-    const std::string blank = "\r" + std::string(32, ' ') + "\r";
-    EXPECT_EQ(terminal.read(), blank + "spead.app: one\r\n\r1.0 s | rx 0 b/s, 0 pps, 1 heaps");
+    const std::string blank = "\r" + std::string(31, ' ') + "\r";
+    EXPECT_EQ(terminal.read(), blank + "spead.app: one\r\n\r1.0 s | rx 0 b/s, 0 pps, 1 heap");
     progress.finish();
     terminal.read();
     log_warning(LogType::app, "after it");

@@ -228,8 +228,9 @@ TEST_F(Loading, AFileThatIsNotWholeEndsEarlyAndTheOthersGoOn) {
     for (int round = 0; round < 2; round++) {
         EXPECT_EQ(pass(loader, 1 << 20).size(), 3U);
         ASSERT_EQ(loader.warnings().size(), 1U);
-        EXPECT_THAT(loader.warnings()[0],
-                    HasSubstr("a.pcap is truncated in record 2 at byte 100: the 1 whole records before it"));
+        EXPECT_THAT(
+            loader.warnings()[0],
+            HasSubstr("a.pcap is truncated in record 2 at byte 100: the 1 whole record before it is sent"));
         loader.rewind();
     }
 }

@@ -98,7 +98,7 @@ TEST(ChunkFileSink, ALackOfRoomRemovesTheFileAndSaysWhatIsKept) {
         EXPECT_FALSE(sink.take_chunk(rig.chunk(2, {0, 1}, nothing)));
     }
     EXPECT_THAT(sink.failure(), HasSubstr("s0-chunk-2.bin: cannot write"));
-    EXPECT_THAT(sink.failure(), HasSubstr("1 chunks"));
+    EXPECT_THAT(sink.failure(), HasSubstr("1 chunk ("));
     EXPECT_EQ(access(directory.file("out/s0-chunk-2.bin").c_str(), F_OK), -1) << "the half file was removed";
     EXPECT_FALSE(sink.take_chunk(rig.chunk(3, {0, 1}, nothing))) << "a sink that failed takes no more";
 }

@@ -58,7 +58,7 @@ TEST(DadaSink, WritesWholeHeapsAndLosesThemWithoutAFailure) {
     EXPECT_EQ(made->loss(), "its readers have left no room");
     EXPECT_EQ(reader.all().size(), 24U);
     hand(Packet(5).whole(8));
-    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("1 heaps were lost"));
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("1 heap was lost"));
     EXPECT_EQ(kept, 4);
     EXPECT_EQ(reader.all(), "");
     EXPECT_TRUE(reader.ended);

@@ -302,7 +302,7 @@ TEST(FileSink, RemovesThePayloadItCouldNotWriteWholeAndSaysWhatWasWritten) {
         const heap::HeapHandle large = heap_of(rig, {Packet(3).whole(10'001)});
         EXPECT_THAT(error_of([&] { sink.consume(large); }),
                     AllOf(HasSubstr(directory.file("s0-3.bin")), HasSubstr("File too large"),
-                          HasSubstr("the payload of 1 heaps (9.77 KiB), 2 lines")));
+                          HasSubstr("the payload of 1 heap (9.77 KiB), 2 lines")));
     }
     EXPECT_THAT(directory.names(), ElementsAre("heaps.jsonl", "s0-1.bin"));
     EXPECT_EQ(lines_of(directory.file("heaps.jsonl")).size(), 2U) << "what was written has its lines";
@@ -349,7 +349,7 @@ TEST(FileSink, KeepsTheLinesOfEarlierHeapsWhenAFileCannotBeOpened) {
     const std::string error = error_of([&] { sink.consume(second); });
     setrlimit(RLIMIT_NOFILE, &before);
     EXPECT_THAT(error,
-                AllOf(HasSubstr("Too many open files"), HasSubstr("payload of 1 heaps (16 B), 1 lines")));
+                AllOf(HasSubstr("Too many open files"), HasSubstr("payload of 1 heap (16 B), 1 line")));
     EXPECT_EQ(lines_of(directory.file("heaps.jsonl")).size(), 1U);
 }
 

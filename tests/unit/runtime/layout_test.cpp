@@ -165,7 +165,7 @@ TEST(LayOut, SharesTheOnlyCpuAndSaysSo) {
     ASSERT_EQ(l.workers.size(), 1U);
     EXPECT_EQ(l.workers[0].cpu, cpus[0]);
     EXPECT_TRUE(l.shares_cpus);
-    EXPECT_THAT(l.remarks, ElementsAre("2 lcores share 1 CPUs: idle lcores yield to each other"));
+    EXPECT_THAT(l.remarks, ElementsAre("2 lcores share 1 CPU: idle lcores yield to each other"));
     EXPECT_THAT(l.control_cpus(), ElementsAre(cpus[0])) << "what is no lcore needs a CPU too";
     EXPECT_THAT(l.eal_args, Contains(fmt::format("0@{0},1@{0}", cpus[0])));
 }
@@ -486,7 +486,7 @@ TEST(LayOut, AnAxisOfEndpointsThatDoesNotFitIsRemarkedOn) {
     };
     const auto of_axis = Contains(HasSubstr("the axis `ant` has"));
     EXPECT_THAT(remarks("endpoint [1]"), Not(of_axis));
-    EXPECT_THAT(remarks("endpoint [4]"), Contains(HasSubstr("4 places, and the stream has 1 endpoints")));
+    EXPECT_THAT(remarks("endpoint [4]"), Contains(HasSubstr("4 places, and the stream has 1 endpoint")));
     EXPECT_THAT(remarks("endpoint & 1 [2]"), Not(of_axis)) << "a mask may do anything";
 }
 

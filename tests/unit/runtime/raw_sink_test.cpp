@@ -91,7 +91,7 @@ TEST(RawSink, SaysWhatIsKeptWhereTheDiskEnds) {
     EXPECT_EQ(settled.kept, 1);
     EXPECT_EQ(settled.lost, 2);
     EXPECT_THAT(sink.failure(), AllOf(HasSubstr(directory.file("s0.raw") + ": cannot write: File too large"),
-                                      HasSubstr("the payload of 1 heaps (8000 B), 1 lines in " +
+                                      HasSubstr("the payload of 1 heap (8000 B), 1 line in " +
                                                 directory.file("heaps.jsonl"))));
     EXPECT_EQ(text_of(directory.file("s0.raw")), pattern_text(1, 8000));
     EXPECT_EQ(lines_of(directory.file("heaps.jsonl")).size(), 1U);

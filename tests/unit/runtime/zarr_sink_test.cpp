@@ -72,7 +72,7 @@ TEST(ZarrSink, ALackOfRoomLosesTheChunkAndLeavesNothingOfIt) {
         EXPECT_FALSE(sink.take_chunk(rig.chunk(2, {0, 1}, nothing)));
     }
     EXPECT_THAT(sink.failure(), HasSubstr("/s0: cannot write: File too large"));
-    EXPECT_THAT(sink.failure(), HasSubstr("the payload of 1 chunks"));
+    EXPECT_THAT(sink.failure(), HasSubstr("the payload of 1 chunk ("));
     int lost = 0;
     sink.hand_chunk(rig.chunk(3, {0, 1}, nothing), [&lost](bool kept) { lost += kept ? 0 : 1; });
     sink.end();

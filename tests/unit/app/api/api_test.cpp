@@ -297,8 +297,7 @@ TEST_F(ApiTest, AConfigurationReplacesTheVersionThatItsClientSaw) {
     process_.plan_.shard = runtime::ShardOf{1, 4, 16};
     EXPECT_EQ(ask(asked).status, 412) << "somebody else was quicker";
     asked.if_match = '"' + configuration_text(process_.plan_).version + '"';
-    EXPECT_EQ(Json::parse(*ask(asked).body)["done"],
-              "the configuration was carried out: 1 streams, 1 senders");
+    EXPECT_EQ(Json::parse(*ask(asked).body)["done"], "the configuration was carried out: 1 stream, 1 sender");
     EXPECT_EQ(process_.plan_.receives[0].queue_depth, 77U);
     EXPECT_TRUE(process_.plan_.runtime.live) << "it was made to be changed";
     EXPECT_EQ(process_.plan_.shard, (runtime::ShardOf{1, 4, 16})) << "it was started as one of several";

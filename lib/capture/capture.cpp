@@ -40,6 +40,20 @@ void refuse_files_in_use(const Options& options, const std::string& where) {
                           fmt::format("the {} writes", where), where);
 }
 
+/// Warns of files of an earlier capture with rotation. Those that the new one does not reach would pass for
+/// files of the new one.
+void warn_of_earlier_series(const Options& options, const std::string& where) {
+    if (!options.rotates())
+        return;
+    for (const std::string& file : options.files)
+        if (const std::vector<std::string> later = PcapSeries::later_files(file); !later.empty())
+            log_warning(
+                LogType::recv,
+                "{}: {} of an earlier capture {} there, the last {}; this one overwrites the names that it "
+                "reaches and leaves the others: remove them, or name another file",
+                where, counted(later.size(), "files"), word_for(later.size(), "is", "are"), later.back());
+}
+
 }  // namespace
 
 std::uint64_t Capture::least_buffer(std::size_t taps, std::size_t files) noexcept {
@@ -58,6 +72,7 @@ Capture::Capture(const std::string& stream, const Options& options, std::size_t 
                     human_size(options.buffer), counted(taps, "lcores"),
                     counted(options.files.size(), "files"), human_size(least));
     refuse_files_in_use(options, where);
+    warn_of_earlier_series(options, where);
     limit_.counted = options.count != 0;
     limit_.left = static_cast<std::int64_t>(options.count);
     memory_ = memory::Mapping(options.buffer);

@@ -22,6 +22,7 @@ struct Options {
     bool direct_io = false;                          ///< past the kernel's page cache (O_DIRECT)
     std::uint64_t buffer = std::uint64_t{64} << 20;  ///< bytes of packets that wait for the disks
     bool only = false;  ///< packets end in the capture instead of going on to heaps
+    bool rotates() const noexcept { return rotate_size != 0 || rotate_seconds != 0; }
     bool operator==(const Options&) const = default;
 };
 

@@ -2,9 +2,13 @@
 #include "capture/pcap_series.hpp"
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <map>
+#include <system_error>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -43,7 +47,28 @@ std::string PcapSeries::numbered(const std::string& path, std::uint64_t number) 
 }
 
 std::string PcapSeries::first_name(const std::string& path, const Options& options) {
-    return options.rotate_size != 0 || options.rotate_seconds != 0 ? numbered(path, 0) : path;
+    return options.rotates() ? numbered(path, 0) : path;
+}
+
+std::vector<std::string> PcapSeries::later_files(const std::string& path) {
+    namespace fs = std::filesystem;
+    const fs::path p(path);
+    const std::string stem = p.stem().string() + '-';
+    std::map<std::uint64_t, std::string> found;
+    std::error_code error;
+    const fs::path directory = p.has_parent_path() ? p.parent_path() : fs::path(".");
+    for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+        const std::string name = at->path().filename().string();
+        std::uint64_t number = 0;
+        if (name.starts_with(stem))
+            std::from_chars(name.data() + stem.size(), name.data() + name.size(), number);
+        if (number != 0 && fs::path(numbered(path, number)).filename() == name)
+            found[number] = numbered(path, number);
+    }
+    std::vector<std::string> names;
+    for (auto& [number, name] : found)
+        names.push_back(std::move(name));
+    return names;
 }
 
 void PcapSeries::open_next() {

@@ -41,6 +41,8 @@ class PcapSeries {
     static std::string numbered(const std::string& path, std::uint64_t number);
     /// Returns the name of the first file that a capture into `path` makes.
     static std::string first_name(const std::string& path, const Options& options);
+    /// Returns the numbered files after the first that are there already, in their order.
+    static std::vector<std::string> later_files(const std::string& path);
 
   private:
     /// Holds the earlier files of the series.

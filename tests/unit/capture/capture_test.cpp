@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <gmock/gmock.h>
 #include <thread>
@@ -64,6 +65,36 @@ class Captures : public testing::Test {
     spead::test::ScratchDirectory scratch{spead::test::ScratchDirectory::on_disk()};
     Options options;
 };
+
+/// Tests a second capture into the names of one that had more files.
+TEST_F(Captures, FilesOfAnEarlierSeriesAreNamedBeforeItIsOverwritten) {
+    const auto messages_of_one = [this](std::uint64_t packets) {
+        testing::internal::CaptureStderr();
+        Capture c("s0", options, 1, kHz);
+        for (std::uint64_t i = 0; i < packets; i++)
+            must_take(c.tap(0), Packet(i, 1000), i);
+        c.finish();
+        return testing::internal::GetCapturedStderr();
+    };
+    options.rotate_size = 2'000;
+    EXPECT_EQ(messages_of_one(3), "");
+    EXPECT_THAT(messages_of_one(2),
+                AllOf(HasSubstr("capture of s0: 2 files of an earlier capture are there, the last "),
+                      HasSubstr("a-00002.pcap"), HasSubstr("remove them")));
+    EXPECT_TRUE(std::filesystem::exists(scratch.file("a-00002.pcap"))) << "they are the user's";
+    std::filesystem::remove(scratch.file("a-00002.pcap"));
+    EXPECT_THAT(messages_of_one(1), HasSubstr("1 file of an earlier capture is there, the last "));
+    std::filesystem::remove(scratch.file("a-00001.pcap"));
+    EXPECT_EQ(messages_of_one(1), "") << "the only one is overwritten, as without numbers";
+    for (const char* const other :
+         {"a-1.pcap", "a-00001.pcapng", "ab-00001.pcap", "a-0000x.pcap", "a-00001.pcap.gz"})
+        std::ofstream(scratch.file(other)) << "x";
+    EXPECT_EQ(messages_of_one(1), "");
+    std::ofstream(scratch.file("a-123456.pcap")) << "x";
+    EXPECT_THAT(messages_of_one(1), HasSubstr("a-123456.pcap"));
+    options.rotate_size = 0;
+    EXPECT_EQ(messages_of_one(1), "") << "it has no numbers";
+}
 
 TEST_F(Captures, WritesEveryPacketOnceInOrderWithItsTime) {
     const auto before = static_cast<std::uint64_t>(::time(nullptr)) * kHz;

@@ -4,6 +4,7 @@
 #include "app/commands/common_options.hpp"
 #include "app/commands/table.hpp"
 #include "app/option_set.hpp"
+#include "base/error.hpp"
 
 namespace spead::app {
 
@@ -19,7 +20,15 @@ class InfoCommand final : public CommandWith<InfoOptions> {
         options.flag("--formats", options_.formats, "Print the known formats of packets instead");
         options.flag("--json", options_.json, "Print JSON on standard output");
     }
-    void complete(Invocation&, const DefaultPort&) override {}
+    void complete(Invocation&, const DefaultPort&) override {
+        const std::string_view table = options_.formats ? "--formats" : "--drivers";
+        if (options_.formats && options_.drivers)
+            throw_usage("--formats", "it excludes --drivers; give one of them");
+        if ((options_.formats || options_.drivers) && !options_.ports.empty())
+            throw_usage(std::string(table),
+                        "it is the same for all ports, and `{}` is given; leave out one of them",
+                        options_.ports.front());
+    }
     int run(const Invocation& invocation) override { return info(options_, invocation.eal_args); }
 };
 

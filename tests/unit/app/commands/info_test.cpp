@@ -23,5 +23,13 @@ TEST(InfoCommand, TakesPortsOrTheTable) {
     expect_refused("info --driver", {"--driver", "--drivers"});
 }
 
+TEST(InfoCommand, ATableExcludesPortsAndTheOtherTable) {
+    EXPECT_TRUE(parsed_options<InfoOptions>("info --formats").formats);
+    expect_refused("info --formats ens1f0", {"--formats: it is the same for all ports", "`ens1f0` is given"});
+    expect_refused("info net_ring0 --drivers",
+                   {"--drivers: it is the same for all ports", "`net_ring0` is given"});
+    expect_refused("info --formats --drivers", {"--formats: it excludes --drivers"});
+}
+
 }  // namespace
 }  // namespace spead::app

@@ -163,15 +163,29 @@ struct Hop {
     }
 };
 
-Hop route_to(const NetdevFacts& netdev, const IpAddress& destination) {
+/// Asks for the way to the destination through the interface. Returns 0, or the kernel's errno.
+int ask_route(const NetdevFacts& netdev, const IpAddress& destination, unsigned flags, Answer& answer) {
     rtmsg body{};
     body.rtm_family = static_cast<unsigned char>(family_of(destination));
     body.rtm_dst_len = destination.is_v4() ? 32 : 128;
+    body.rtm_flags = flags;
     Request<rtmsg> request(RTM_GETROUTE, body);
     request.add(RTA_DST, destination);
     request.add(RTA_OIF, netdev.index);
+    return answer.ask(request);
+}
+
+/// Returns whether a route leads there. Without one, the kernel takes an IPv4 destination for a host on the
+/// link of the named interface.
+bool has_route(const NetdevFacts& netdev, const IpAddress& destination) {
     Answer answer;
-    if (const int error = answer.ask(request); error != 0) {
+    const int error = ask_route(netdev, destination, RTM_F_FIB_MATCH, answer);
+    return error != EHOSTUNREACH && error != ENETUNREACH;
+}
+
+Hop route_to(const NetdevFacts& netdev, const IpAddress& destination) {
+    Answer answer;
+    if (const int error = ask_route(netdev, destination, 0, answer); error != 0) {
         throw_error(netdev.name, "the kernel has no route to {} through this interface: {}",
                     to_string(destination), std::strerror(error));
     }
@@ -241,10 +255,18 @@ void prompt_kernel(const NetdevFacts& netdev, Hop& hop) {
 }
 
 [[noreturn]] void give_up(const NetdevFacts& netdev, const Hop& hop) {
+    const std::string_view asked = hop.address.is_v4() ? "ARP requests" : "neighbour solicitations";
+    if (!has_route(netdev, hop.destination))
+        throw_error(
+            netdev.name,
+            "no MAC address for {}: no route leads there through this interface, and on its link nobody "
+            "with this address answered {}; add a route (`ip route add {} via ROUTER dev {}`), or "
+            "name the port that leads there",
+            hop.text(), asked, to_string(hop.destination), netdev.name);
     throw_error(netdev.name,
                 "no MAC address for {}: it is not in the kernel's neighbour table of this interface, and it "
                 "did not answer {}; start it, or add a route if it is behind a router",
-                hop.text(), hop.address.is_v4() ? "ARP requests" : "neighbour solicitations");
+                hop.text(), asked);
 }
 
 }  // namespace

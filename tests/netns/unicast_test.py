@@ -89,6 +89,16 @@ class Send(namespaces.NamespaceTest):
         self.refused("send", "10.9.0.99:7148", "--port", DEVICE, "--heaps", 1, status=1, prefix=self.inside,
                      says=("send d0", "dut", "no MAC address for 10.9.0.99", "neighbour table", "ARP", "--dst-mac"))
 
+    def test_a_destination_without_a_route_is_said_to_have_none(self):
+        said = self.refused("send", "10.88.0.1:7148", "--port", DEVICE, "--heaps", 1, status=1, prefix=self.inside,
+                            says=("send d0", "dut", "no MAC address for 10.88.0.1", "no route leads there",
+                                  "ip route add 10.88.0.1 via ROUTER dev dut", "--dst-mac"))
+        self.assertNotIn("start it", said.err)
+        # The kernel asks for it all the same, and a host on the link may answer.
+        namespaces.ip("addr", "add", "10.88.0.1/32", "dev", "peer", namespace=self.far)
+        namespaces.ip("route", "add", "10.9.0.1/32", "dev", "peer", namespace=self.far)
+        self.hear(self.receiver(), "10.88.0.1:7148")
+
     def test_an_address_of_this_machine_is_refused(self):
         self.refused("send", "10.9.0.1:7148", "--port", DEVICE, "--heaps", 1, status=1, prefix=self.inside,
                      says=("10.9.0.1 is an address of this machine",))

@@ -24,6 +24,9 @@ class SelftestCommand final : public CommandWith<SelftestOptions> {
         if (options_.port.empty() && !options_.gpu)
             throw_usage("--port",
                         "it is missing: dpdk-spead selftest --port PORT (`dpdk-spead info` lists them)");
+        if (options_.port.empty() && options_.destination != SelftestOptions{}.destination)
+            throw_usage("--to", "`{}` is a destination of a port's packets; give --port, too",
+                        options_.destination);
     }
     int run(const Invocation& invocation) override { return selftest(options_, invocation.eal_args); }
 };

@@ -17,6 +17,8 @@ TEST(SelftestCommand, HasAPortAndADestination) {
     EXPECT_EQ(test::parsed_options<SelftestOptions>("selftest --port p").destination,
               SelftestOptions{}.destination);
     test::expect_refused("selftest", {"--port: it is missing", "dpdk-spead info"});
+    EXPECT_TRUE(test::parsed_options<SelftestOptions>("selftest --gpu").gpu);
+    test::expect_refused("selftest --gpu --to 239.1.2.3:9", {"--to: ", "`239.1.2.3:9`", "give --port, too"});
     test::expect_refused("selftest net_ring0", {"`net_ring0` is an extra argument of selftest"});
 }
 

@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "config/config.hpp"
 #include "config/kernel_ports.hpp"
+#include "runtime/paths.hpp"
 
 namespace spead::app {
 
@@ -38,9 +39,9 @@ void add_keys(OptionSet& options, config::Part part, std::initializer_list<std::
 void add_receive_details(OptionSet& options, StreamWords& words) {
     add_keys(options, &words.receive,
              {"receive.buffer_size", "receive.poll", "receive.max_poll", "receive.substreams",
-              "receive.heaps.queue_depth", "receive.heaps.timeout", "receive.heaps.history",
-              "receive.heaps.history_time", "receive.expected_rate", "receive.in_order",
-              "receive.heaps.on_full", "receive.heaps.gather"});
+              "receive.heaps.queue_depth", "receive.heaps.timeout", "receive.heaps.history_time",
+              "receive.expected_rate", "receive.in_order", "receive.heaps.on_full", "receive.heaps.gather"});
+    options.key("receive.heaps.history", &words.receive, {.then = [&words] { words.history_given = true; }});
     options.flag("--joint", words.joint, "Make all endpoints one stream");
     options.key("memory.heaps", &words.memory);
     options.key("end.idle_exit", &words.end);
@@ -178,7 +179,11 @@ void add_recv_options(CLI::App& app, StreamWords& words) {
         ->type_name("");
     add_port(app, words, "; once, or once per endpoint [$DPDK_SPEAD_INTERFACE]");
     OptionSet options(app);
-    add_keys(options, &words.receive, {"receive.max_packet_size", "receive.heaps.max_live"});
+    options.flag("--two-paths", words.two_paths,
+                 "Takes copies of every stream from both of two ports, and merges them");
+    add_keys(options, &words.receive, {"receive.path_skew", "receive.max_packet_size"});
+    options.key("receive.heaps.max_live", &words.receive,
+                {.then = [&words] { words.max_live_given = true; }});
     add_max_heap_bytes(options, words);
     options.sink("--sink", words.receive.sink, std::string(key_of("receive.sink.kind").help));
     add_keys(
@@ -249,6 +254,24 @@ void add_loopback_options(CLI::App& app, StreamWords& words) {
     options.key("receive.lcores", &words.receive, {.help = "; the last of several sends"});
 }
 
+namespace {
+
+/// Makes the two ports the paths of every stream.
+void use_two_paths(Plan& plan, const StreamWords& words) {
+    if (plan.ports.size() != 2)
+        throw_usage("--two-paths", "{} port{} given; name the ports of both paths, each with --port",
+                    plan.ports.size(), plan.ports.size() == 1 ? " is" : "s are");
+    for (runtime::ReceivePlan& r : plan.receives) {
+        r.paths = {plan.ports[0].name, plan.ports[1].name};
+        if (!words.max_live_given)
+            r.max_live = runtime::kPathLive;
+        if (!words.history_given)
+            r.history = runtime::kPathHistory;
+    }
+}
+
+}  // namespace
+
 runtime::Plan recv_plan(const StreamWords& typed, const DefaultPort& default_port) {
     need_endpoints(typed, "recv");
     StreamWords words = typed;
@@ -267,7 +290,9 @@ runtime::Plan recv_plan(const StreamWords& typed, const DefaultPort& default_por
     if (ports.empty() && words.receive.backend == runtime::Backend::kernel)
         ports.emplace_back(kKernelDevice);
     add_ports(plan, ports, words.addresses, words.port);
-    if (plan.ports.size() > 1) {
+    if (words.two_paths) {
+        use_two_paths(plan, words);
+    } else if (plan.ports.size() > 1) {
         if (plan.ports.size() != plan.receives.size())
             throw_usage("--port",
                         "{} ports are given for {}; give one port for all, or one for each endpoint{}",

@@ -25,6 +25,9 @@ struct StreamWords {
     runtime::MemoryPlan memory;
     runtime::EndPlan end;
     bool joint = false;
+    bool two_paths = false;
+    bool max_live_given = false;
+    bool history_given = false;
     bool receive_limit_given = false;  ///< --max-heap-bytes
     bool duration_given = false;
     std::vector<std::string> words;  ///< capture: endpoints and files as typed

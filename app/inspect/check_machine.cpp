@@ -15,6 +15,7 @@
 #include "base/endpoint.hpp"
 #include "base/units.hpp"
 #include "runtime/copy_limits.hpp"
+#include "runtime/paths.hpp"
 
 namespace spead::app {
 
@@ -165,15 +166,17 @@ Findings check_membership(const port::Machine& machine, const runtime::Layout& l
     Findings findings;
     std::map<IpAddress, std::set<IpAddress>> sources;
     std::set<std::string> netdevs;
-    for (const runtime::ReceivePlan& r : plan.receives) {
-        const port::PlannedPort& port = layout.port(r.port);
-        if (port.device.capabilities.membership != port::Membership::kernel_socket)
-            continue;
-        netdevs.insert(port.device.netdev);
-        for (const Endpoint& e : r.endpoints)
-            if (e.address.is_multicast())
-                sources[e.address].insert(e.source);
-    }
+    for (const runtime::ReceivePlan& r : plan.receives)
+        runtime::for_each_path(
+            r, [&](std::size_t, const std::string& name, const std::vector<Endpoint>& endpoints) {
+                const port::PlannedPort& port = layout.port(name);
+                if (port.device.capabilities.membership != port::Membership::kernel_socket)
+                    return;
+                netdevs.insert(port.device.netdev);
+                for (const Endpoint& e : endpoints)
+                    if (e.address.is_multicast())
+                        sources[e.address].insert(e.source);
+            });
     if (netdevs.empty())
         return findings;
     // When a socket is full another one is opened, so only 0 is a limit.

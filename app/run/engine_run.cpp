@@ -16,6 +16,7 @@
 #include "base/tell.hpp"
 #include "observe/progress.hpp"
 #include "process/kept_privileges.hpp"
+#include "runtime/paths.hpp"
 #include "runtime/stream_health.hpp"
 
 namespace spead::app {
@@ -27,8 +28,8 @@ std::string started_text(const runtime::Plan& plan) {
     std::vector<std::string> parts;
     for (const runtime::ReceivePlan& r : plan.receives)
         if (parts.size() < 4)
-            parts.push_back(
-                fmt::format("{} receives {} on {}", r.name, fmt::join(r.endpoint_texts, " "), r.port));
+            parts.push_back(fmt::format("{} receives {} on {}", r.name, fmt::join(r.endpoint_texts, " "),
+                                        runtime::ports_text(r)));
     for (const runtime::SendPlan& s : plan.sends)
         if (parts.size() < 4)
             parts.push_back(

@@ -8,6 +8,7 @@
 
 #include "base/units.hpp"
 #include "config/shards.hpp"
+#include "runtime/paths.hpp"
 
 namespace spead::app {
 
@@ -29,11 +30,13 @@ ShardShares shares_of_shard(const runtime::Plan& mine, double link_rate) {
     ShardShares shares;
     for (const runtime::ReceivePlan& r : mine.receives) {
         shares.endpoints += r.endpoints.size();
-        shares.streams.push_back({r.name, r.port, r.endpoint_texts});
-        PortShare& on = share_on(shares.ports, mine, r.port, link_rate);
-        on.endpoints += r.endpoints.size();
-        on.expected_rate += r.expected_rate;
-        on.unrated += r.expected_rate > 0 ? 0 : 1;
+        shares.streams.push_back({r.name, runtime::ports_text(r), r.endpoint_texts});
+        runtime::for_each_path(r, [&](std::size_t, const std::string& port, const auto& endpoints) {
+            PortShare& on = share_on(shares.ports, mine, port, link_rate);
+            on.endpoints += endpoints.size();
+            on.expected_rate += r.expected_rate;
+            on.unrated += r.expected_rate > 0 ? 0 : 1;
+        });
     }
     return shares;
 }

@@ -66,6 +66,7 @@ export const STAGES = [
         packet("out_of_order", "lost", "not the next byte of its heap (in_order)"),
         packet("future", "lost", "too far ahead of the open chunks"),
         packet("duplicate", "aside", "brought nothing new"),
+        packet("redundant", "aside", "came by the other path first"),
         heap("evicted", "lost", "heaps given up for newer ones"), heap("timed_out", "lost", "heaps without a packet for too long"),
         chunk("heaps_missing", "lost", "heaps of chunks that are not there, or not whole"),
         chunk("heaps_skipped", "lost", "heaps of chunks that were skipped"),
@@ -88,7 +89,8 @@ export function partOf(report, stream) {
     if (stream === "")
         return {ports: report.ports, streams: [...report.streams, ...(report.removed ? [{...report.removed, name: ""}] : [])]};
     const streams = report.streams.filter((one) => one.name === stream);
-    return {ports: report.ports.filter((port) => streams.some((one) => one.port === port.name)), streams};
+    return {ports: report.ports.filter((port) => streams.some((one) => [one.port, ...(one.paths ?? []).map((path) => path.port)]
+        .includes(port.name))), streams};
 }
 
 // Returns each stage with its numbers, now and within the time since an earlier report (null: unknown).

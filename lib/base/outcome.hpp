@@ -35,6 +35,7 @@ enum class PacketOutcome : std::uint8_t {
     no_chunk,      ///< no chunk was free for it, or another lcore was opening it
     future,        ///< too far ahead of the open chunks, and not yet believed
     invalid,       ///< its sender marks its data as invalid (a declared format)
+    redundant,     ///< the stream has two paths, and the bytes are here already, most likely by the other one
     count_
 };
 
@@ -61,7 +62,7 @@ inline constexpr std::array<std::string_view, kPacketOutcomes> kPacketOutcomeNam
     "placed",       "duplicate",    "late",         "malformed", "oversize",   "heap_too_big",
     "inconsistent", "out_of_order", "no_memory",    "filtered",  "held",       "captured",
     "control",      "stopped",      "capture_full", "no_item",   "bad_length", "bad_step",
-    "out_of_range", "rejected",     "no_chunk",     "future",    "invalid"};
+    "out_of_range", "rejected",     "no_chunk",     "future",    "invalid",    "redundant"};
 inline constexpr std::array<std::string_view, kPortOutcomes> kPortOutcomeNames{
     "stream", "malformed", "not_udp", "fragment", "bad_checksum", "unmatched", "igmp", "arp"};
 inline constexpr std::array<std::string_view, kHeapEnds> kHeapEndNames{"complete", "evicted", "timed_out",

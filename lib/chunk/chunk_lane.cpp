@@ -30,6 +30,7 @@ ChunkLane::ChunkLane(const Placement& placement, ChunkWindow& window, stats::Str
       heap_bytes_(placement.heap_bytes),
       times_(placement.axes[placement.time_axis()].count),
       part_bytes_(0),
+      repeated_(heaps.repeated()),
       can_wait_(can_wait),
       votes_(window.config().max_jump != 0) {
     if (placement.packet_bytes != 0)
@@ -62,6 +63,7 @@ ChunkLane::ChunkLane(const PlaceCallback& callback, ChunkWindow& window, stats::
       heap_bytes_(std::uint64_t{callback.packet_bytes} * callback.packets_per_heap),
       times_(1),
       part_bytes_(0),
+      repeated_(heaps.repeated()),
       can_wait_(can_wait),
       tracks_(true),
       votes_(window.config().max_jump != 0) {
@@ -117,12 +119,12 @@ PacketOutcome ChunkLane::Declared::find(const heap::PacketView& view, std::uint1
                                                                 std::uint16_t endpoint, bool last_try,
                                                                 bool can_wait) noexcept {
     const Tracked::Accepted a = tracked_->accept(view, endpoint, last_try, can_wait);
-    return {a.verdict, a.base, rows_.bytes == 0 ? view.offset : 0};
+    return {a.verdict, a.base, rows_.bytes == 0 ? view.offset : 0, a.outcome};
 }
 
 ChunkLane::Accepted ChunkLane::refuse(PacketOutcome outcome) noexcept {
     counters_[outcome]++;
-    return {};
+    return {.outcome = outcome};
 }
 
 /// Counts a packet that is cut otherwise than those before.
@@ -328,7 +330,7 @@ ChunkLane::Accepted ChunkLane::accept_anew(const heap::PacketView& view, std::ui
     const std::uint64_t index = heap * parts_per_heap_ + part;
     const std::atomic_ref here(chunk->parts[index]);
     if (here.load(std::memory_order_relaxed) != 0) [[unlikely]]
-        return refuse(PacketOutcome::duplicate);
+        return refuse(repeated_);
     here.store(1, std::memory_order_relaxed);
     if (part == 0 && placer_->layout().extra_bytes != 0)
         store_extras(view, endpoint, &chunk->extra[heap * placer_->layout().extra_bytes]);

@@ -42,6 +42,7 @@ class ChunkLane {
         Verdict verdict = Verdict::counted;
         std::byte* const* base = nullptr;
         std::uint64_t offset = 0;  ///< of the packet's first byte; with rows, of the heap's first byte
+        PacketOutcome outcome = PacketOutcome::placed;  ///< as it was counted
     };
     /// Decides about a packet. view.arrival and view.source are set. `last_try`: `again` is no answer any
     /// more.
@@ -181,6 +182,7 @@ class ChunkLane {
     std::int64_t followed_ = -1;        ///< id of the newest chunk that the placer was told of
     std::uint64_t newest_time_ = 0;     ///< its first time number
     std::uint64_t newest_on_wire_ = 0;  ///< the same, wrapped
+    const PacketOutcome repeated_;      ///< of packets that bring nothing new
     bool can_wait_;
     bool tracks_ = false;
     bool is_direct_ = false;  ///< a packet beyond its heap's first was placed by itself

@@ -38,6 +38,7 @@ Tracked::Tracked(heap::WindowConfig heaps, HeapMap& map, std::uint32_t part_byte
     : map_(map),
       counters_(counters),
       member_(member),
+      repeated_(heaps.repeated()),
       part_bytes_(part_bytes),
       no_queue_(kQueue, heap::Window::records_needed(of_chunks(heaps), kQueue)),
       window_(of_chunks(heaps), static_cast<heap::HeapPlacer&>(*this), no_queue_, counters),
@@ -91,7 +92,7 @@ Tracked::Accepted Tracked::accept(const heap::PacketView& view, std::uint16_t en
         if (a.outcome == heap::Window::kWait) [[unlikely]]
             return busy_ ? make_pending(view.key) : Accepted{.verdict = Verdict::waits};
         if (a.outcome != PacketOutcome::placed || view.payload_length == 0)
-            return {};
+            return {.outcome = a.outcome};
         r = a.record;
     }
     return {Verdict::copy, &r->base};
@@ -183,7 +184,7 @@ heap::HeapPlacer::Answer Tracked::begin(const heap::PacketView& view, std::uint3
         const std::uint64_t part =
             parts == 1 ? 0 : std::min<std::uint64_t>(view.offset / part_bytes_, parts - 1);
         if (std::atomic_ref(chunk->parts[first + part]).load(std::memory_order_relaxed) != 0)
-            return {.outcome = PacketOutcome::duplicate};
+            return {.outcome = repeated_};
     }
     spots_[record] = {.chunk = chunk, .id = at.id, .first = first, .parts = parts};
     for (std::size_t i = 0; i < to.extra.size(); i++)

@@ -42,6 +42,7 @@ class Tracked final : private heap::HeapPlacer {
         Verdict verdict = Verdict::counted;
         /// Points to the address of the heap's first byte, which is read at copy time.
         std::byte* const* base = nullptr;
+        PacketOutcome outcome = PacketOutcome::placed;  ///< as it was counted
     };
     /// Decides about a packet. `last_try`: `again` is no answer any more. `can_wait`: its source loses
     /// nothing by waiting.
@@ -92,6 +93,7 @@ class Tracked final : private heap::HeapPlacer {
     HeapMap& map_;
     stats::StreamCounters& counters_;
     Member& member_;
+    const PacketOutcome repeated_;  ///< of packets that bring nothing new
     std::uint32_t part_bytes_;
     heap::HeapQueue no_queue_;
     heap::Window window_;

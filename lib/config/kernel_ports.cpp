@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "runtime/change.hpp"
+#include "runtime/paths.hpp"
 
 namespace spead::config {
 
@@ -36,14 +37,14 @@ std::string interface_of(std::string_view device) {
 }
 
 bool uses_kernel(const ReceivePlan& r, const std::string& port) {
-    return r.port == port && r.backend == Backend::kernel;
+    return runtime::receives_on(r, port) && r.backend == Backend::kernel;
 }
 
 /// Returns whether a sender, or a stream with another backend, uses the port.
 bool has_other_users(const Plan& plan, const std::string& port) {
     return std::ranges::any_of(plan.sends, [&](const runtime::SendPlan& s) { return s.port == port; }) ||
            std::ranges::any_of(plan.receives, [&](const ReceivePlan& r) {
-               return r.port == port && r.backend != Backend::kernel;
+               return runtime::receives_on(r, port) && r.backend != Backend::kernel;
            });
 }
 
@@ -85,8 +86,11 @@ void add_kernel_ports(Plan& plan) {
                         port.name, device, other->device);
         }
         for (ReceivePlan& r : plan.receives)
-            if (uses_kernel(r, port.name))
-                r.port = name;
+            if (uses_kernel(r, port.name)) {
+                std::ranges::replace(r.paths, port.name, name);
+                if (r.port == port.name)
+                    r.port = name;
+            }
     }
 }
 

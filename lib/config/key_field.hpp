@@ -122,21 +122,22 @@ inline constexpr auto kNames = [] {
 template <auto... Path>
 using Member = std::remove_reference_t<decltype(follow<Path...>(std::declval<Owner<Path...>&>()))>;
 
-template <typename Plan>
+template <auto Texts>
 Value get_endpoints(ConstPart part) {
-    return std::get<const Plan*>(part)->endpoint_texts;
+    return std::get<const Owner<Texts>*>(part)->*Texts;
 }
 
 /// Sets the texts, and the endpoints that they expand to. An error names the place of the wrong text.
-template <typename Plan>
+template <auto Texts, auto Endpoints>
 void set_endpoints(Part part, const Value& value, const Where& where) {
-    Plan& plan = *std::get<Plan*>(part);
-    plan.endpoint_texts = std::get<std::vector<std::string>>(value);
-    plan.endpoints.clear();
-    for (std::size_t i = 0; i < plan.endpoint_texts.size(); i++) {
+    std::vector<std::string>& texts = std::get<Owner<Texts>*>(part)->*Texts;
+    std::vector<Endpoint>& endpoints = std::get<Owner<Texts>*>(part)->*Endpoints;
+    texts = std::get<std::vector<std::string>>(value);
+    endpoints.clear();
+    for (std::size_t i = 0; i < texts.size(); i++) {
         try {
-            for (const Endpoint& endpoint : parse_endpoints(plan.endpoint_texts[i]))
-                plan.endpoints.push_back(endpoint);
+            for (const Endpoint& endpoint : parse_endpoints(texts[i]))
+                endpoints.push_back(endpoint);
         } catch (const UsageError& error) {
             throw UsageError(where(fmt::format("[{}]", i)), error.what());
         }
@@ -168,9 +169,11 @@ inline constexpr Field texts = field_detail::kField<KeyType::texts, Path...>;
 template <auto... Path>
 inline constexpr Field choice{KeyType::choice, field_detail::kNames<field_detail::Member<Path...>>,
                               &field_detail::get<Path...>, &field_detail::set<Path...>};
-/// Holds the field of a list of endpoints: the members `endpoints` and `endpoint_texts` of a plan.
-template <typename Plan>
-inline constexpr Field endpoint_list{
-    KeyType::endpoints, {}, &field_detail::get_endpoints<Plan>, &field_detail::set_endpoints<Plan>};
+/// Holds the field of a list of endpoints: the member with the texts, and that with what they expand to.
+template <auto Texts, auto Endpoints>
+inline constexpr Field endpoint_list{KeyType::endpoints,
+                                     {},
+                                     &field_detail::get_endpoints<Texts>,
+                                     &field_detail::set_endpoints<Texts, Endpoints>};
 
 }  // namespace spead::config

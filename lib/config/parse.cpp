@@ -11,6 +11,7 @@
 #include "config/kernel_ports.hpp"
 #include "config/key_depth.hpp"
 #include "config/toml_table.hpp"
+#include "runtime/paths.hpp"
 
 namespace spead::config {
 
@@ -79,6 +80,26 @@ void read_single(const TomlTable& root, Source& source, std::string_view name, P
         read_keys(TomlTable(*table, source, std::string(name), name), source, section_of(name), part);
 }
 
+/// Fills in what streams with two paths leave out: `port`, which is the first path's, and defaults that give
+/// both paths time.
+void complete_paths(toml::table& tree) {
+    toml::array* const streams = tree["receive"].as_array();
+    if (streams == nullptr)
+        return;
+    for (toml::node& node : *streams) {
+        toml::table* const stream = node.as_table();
+        const toml::array* const paths = stream == nullptr ? nullptr : (*stream)["paths"].as_array();
+        if (paths == nullptr || paths->empty() || !paths->front().is_string())
+            continue;
+        stream->insert("port", paths->front());
+        stream->insert("heaps", toml::table{});
+        if (toml::table* const heaps = (*stream)["heaps"].as_table(); heaps != nullptr) {
+            heaps->insert("max_live", runtime::kPathLive);
+            heaps->insert("history", runtime::kPathHistory);
+        }
+    }
+}
+
 }  // namespace
 
 Plan read_plan(const toml::table& tree, Source& source) {
@@ -109,6 +130,7 @@ runtime::Plan parse_text(std::string_view text, std::string_view name) {
     } catch (const toml::parse_error& error) {
         throw UsageError(source.at(error.source().begin), fmt::format("not TOML: {}", error.description()));
     }
+    complete_paths(tree);
     Plan plan = read_plan(tree, source);
     add_kernel_ports(plan);
     validate(plan, [&](std::string_view path) { return source.locate(path); });

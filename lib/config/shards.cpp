@@ -243,10 +243,13 @@ Plan plan_of_shard(const Plan& plan, Shard shard, const Locator& locate) {
     mine.receives.clear();
     for (std::size_t i = 0; i < plan.receives.size(); i++) {
         ReceivePlan r = plan.receives[i];
-        std::vector<Endpoint> endpoints;
+        std::vector<Endpoint> endpoints, twins;
         for (std::size_t k = 0; k < r.endpoints.size(); k++)
-            if (dealt[i][k] == shard.index || dealt[i][k] == kEveryShard)
+            if (dealt[i][k] == shard.index || dealt[i][k] == kEveryShard) {
                 endpoints.push_back(r.endpoints[k]);
+                if (!r.path_endpoints.empty())
+                    twins.push_back(r.path_endpoints[k]);
+            }
         if (endpoints.empty())
             continue;
         r.assign.clear();
@@ -256,6 +259,8 @@ Plan plan_of_shard(const Plan& plan, Shard shard, const Locator& locate) {
                 static_cast<double>(endpoints.size()) / static_cast<double>(r.endpoints.size());
             r.endpoint_texts = endpoint_ranges(endpoints);
             r.endpoints = std::move(endpoints);
+            r.path_endpoint_texts = endpoint_ranges(twins);
+            r.path_endpoints = std::move(twins);
         }
         mine.receives.push_back(std::move(r));
     }

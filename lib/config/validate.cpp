@@ -18,6 +18,7 @@
 #include "config/keys.hpp"
 #include "config/limits.hpp"
 #include "config/names.hpp"
+#include "config/path_rules.hpp"
 #include "config/pattern_rules.hpp"
 #include "config/shards.hpp"
 #include "config/sink_faults.hpp"
@@ -49,7 +50,7 @@ class Rules {
             send(i);
         no_name_twice("receive", plan_.receives);
         no_name_twice("send", plan_.sends);
-        no_endpoint_twice();
+        check_endpoints_once(plan_, locate_);
         no_file_twice();
         if (const auto fault = sink_fault(plan_))
             fail(fault->path, "{}", fault->what);
@@ -215,6 +216,8 @@ class Rules {
                  "the network interface of that VLAN (`ip -d link` lists it), without `vlan`",
                  r.name, *port.vlan);
         endpoints(path + ".endpoints", r.endpoints, r.endpoint_texts);
+        if (!r.path_endpoints.empty())
+            endpoints(path + ".path_endpoints", r.path_endpoints, r.path_endpoint_texts);
         if (r.history > 0 && r.history_time == 0)
             fail(path + ".heaps.history_time",
                  "`history_time` is 0, so no heap is remembered; give a time, or `history` 0 to turn it off");
@@ -227,7 +230,8 @@ class Rules {
         assignments(r, [&](std::size_t entry) { return place(fmt::format("{}.assign[{}]", path, entry)); });
         if (r.chunk)
             chunk(path, r, *r.chunk);
-        for (const auto& fault : {format_fault(r), engine_fault(r, is_kernel_port(port))})
+        for (const auto& fault :
+             {path_fault(plan_, r), format_fault(r), engine_fault(r, is_kernel_port(port))})
             if (fault)
                 fail(fmt::format("{}.{}", path, fault->key), "{}", fault->what);
         check_arrays(r, [&](std::string_view key) { return place(fmt::format("{}.sink.{}", path, key)); });
@@ -381,47 +385,6 @@ class Rules {
                  "more address bits or smaller heaps",
                  s.address_bits, human_size((std::uint64_t{1} << s.address_bits) - 1),
                  human_size(s.heap_size));
-    }
-
-    /// Returns the path of the stream's endpoint text with this endpoint, for the error's place.
-    std::string text_path(std::size_t stream, const Endpoint& endpoint) const {
-        const auto& texts = plan_.receives[stream].endpoint_texts;
-        for (std::size_t k = texts.size(); k-- > 0;) {
-            const auto expanded = parse_endpoints(texts[k]);
-            if (std::find(expanded.begin(), expanded.end(), endpoint) != expanded.end())
-                return fmt::format("receive[{}].endpoints[{}]", stream, k);
-        }
-        return fmt::format("receive[{}].endpoints", stream);
-    }
-
-    void no_endpoint_twice() const {
-        struct Taken {
-            std::size_t stream;
-            Endpoint endpoint;
-        };
-        std::map<std::tuple<std::string, IpAddress, std::uint16_t>, std::vector<Taken>> taken;
-        for (std::size_t i = 0; i < plan_.receives.size(); i++) {
-            const ReceivePlan& r = plan_.receives[i];
-            for (const Endpoint& e : r.endpoints) {
-                auto& others = taken[{r.port, e.address, e.port}];
-                for (const Taken& other : others) {
-                    if (e.has_source() && other.endpoint.has_source() && e.source != other.endpoint.source)
-                        continue;
-                    const std::string what = e == other.endpoint
-                                                 ? fmt::format("{} is", to_string(e))
-                                                 : fmt::format("{} overlaps {}, which is", to_string(e),
-                                                               to_string(other.endpoint));
-                    const ReceivePlan& owner = plan_.receives[other.stream];
-                    if (other.stream == i)
-                        fail(text_path(i, e), "{} already in stream `{}`; name each address once", what,
-                             r.name);
-                    fail(text_path(i, e),
-                         "{} already received by stream `{}`; a packet can belong to one stream only", what,
-                         owner.name);
-                }
-                others.push_back({i, e});
-            }
-        }
     }
 
     void what_is_sent_can_be_received() const {

@@ -109,7 +109,7 @@ Window::Accepted Window::known(const KeyTable::Entry& entry, const PacketView& v
                                        : PacketOutcome{static_cast<std::uint8_t>(still->record)},
                     nullptr};
         default:
-            return {PacketOutcome::duplicate, nullptr};
+            return {config_.repeated(), nullptr};
     }
 }
 
@@ -320,14 +320,14 @@ Window::Accepted Window::add(Record& r, const PacketView& v) noexcept {
     PacketOutcome outcome = PacketOutcome::placed;
     Grown grown = Grown::yes;
     if (config_.in_order && v.offset != prefix) [[unlikely]] {
-        outcome = v.end() <= prefix ? PacketOutcome::duplicate : PacketOutcome::out_of_order;
+        outcome = v.end() <= prefix ? config_.repeated() : PacketOutcome::out_of_order;
     } else if (v.payload_length != 0) {
         // A packet is taken as a whole or not at all.
         Cover cover = new_items ? r.coverage.test(v.offset, v.end()) : r.coverage.add(v.offset, v.end());
         if (cover == Cover::full && (grown = grow_ranges(r)) == Grown::yes)
             cover = new_items ? Cover::added : r.coverage.add(v.offset, v.end());
         if (cover == Cover::known)
-            outcome = PacketOutcome::duplicate;
+            outcome = config_.repeated();
         else if (cover == Cover::partial)
             outcome = PacketOutcome::inconsistent;
         else if (cover == Cover::full)
@@ -346,10 +346,10 @@ Window::Accepted Window::add(Record& r, const PacketView& v) noexcept {
             if (v.payload_length != 0)
                 r.coverage.add(v.offset, v.end());
             else if (!any && r.length == length_before)
-                outcome = PacketOutcome::duplicate;
+                outcome = config_.repeated();
         }
     } else if (v.payload_length == 0 && outcome == PacketOutcome::placed && r.length == length_before) {
-        outcome = PacketOutcome::duplicate;
+        outcome = config_.repeated();
     }
     if (outcome != PacketOutcome::placed) [[unlikely]] {
         r.length = length_before;

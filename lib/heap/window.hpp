@@ -53,6 +53,9 @@ struct WindowConfig {
     /// their packets count as `control`, and they are no heaps.
     bool control_heaps = false;
     FullPolicy on_full = FullPolicy::drop_newest;
+    /// Its packets come by two paths: those that bring nothing new count as `redundant`, and not as
+    /// `duplicate`.
+    bool redundant = false;
     /// Consumers keep heaps for as long as they like, and may need the next one to give the last one back. So
     /// a window that may not lose heaps hands each over, whatever room it leaves. The arena is this window's
     /// alone.
@@ -67,6 +70,10 @@ struct WindowConfig {
     static constexpr std::uint32_t kDoubtful = 32;
     std::uint32_t places() const noexcept { return max_live + (guarded ? kDoubtful : 0); }
     std::size_t live_capacity() const noexcept { return std::size_t{substreams} * max_live; }
+    /// Returns the outcome of a packet that brings nothing new.
+    PacketOutcome repeated() const noexcept {
+        return redundant ? PacketOutcome::redundant : PacketOutcome::duplicate;
+    }
     /// Returns the bytes of the books of a window with so many records.
     std::size_t books(std::size_t records) const noexcept {
         return books_bytes != 0 ? books_bytes : Books::bytes_for(live_capacity(), records);

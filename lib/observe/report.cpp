@@ -11,6 +11,7 @@
 #include "observe/capture_report.hpp"
 #include "observe/chunk_report.hpp"
 #include "observe/json.hpp"
+#include "observe/path_report.hpp"
 #include "observe/report_details.hpp"
 #include "observe/table.hpp"
 #include "stats/diagnosis.hpp"
@@ -305,10 +306,7 @@ std::string endpoints_text(const std::vector<std::string>& endpoints) {
 
 /// Returns the tables of packets, and of heaps and chunks.
 std::pair<std::string, std::string> streams_tables(const Snapshot& snapshot, const RateCells& rates) {
-    Table packets;
-    Table heaps;
-    Table chunks;
-    Table axes;
+    Table packets, heaps, chunks, axes, paths;
     for (const StreamSnapshot& s : all_streams(snapshot)) {
         const StreamSnapshot before = rates.before(s);
         packets.row("stream", s.name);
@@ -328,6 +326,7 @@ std::pair<std::string, std::string> streams_tables(const Snapshot& snapshot, con
         if (s.chunks.any())
             add_chunks_row(chunks, s, rates.events(s.chunks.taken, before.chunks.taken, s.active));
         add_axes_rows(axes, s);
+        add_path_rows(paths, s);
         if (s.chunks.any() && s.heaps_started == 0)
             continue;
         heaps.row("heaps", s.name);
@@ -347,7 +346,7 @@ std::pair<std::string, std::string> streams_tables(const Snapshot& snapshot, con
         heaps.count_if_any("(stop items)", s.stop_items);
     }
     std::string text = heaps.text();
-    for (const Table* const table : {&chunks, &axes})
+    for (const Table* const table : {&paths, &chunks, &axes})
         if (!table->empty())
             text += (text.empty() ? "" : "\n") + table->text();
     return {packets.text(), text};

@@ -8,7 +8,9 @@
 #include "base/endpoint.hpp"
 #include "observe/json.hpp"
 #include "observe/key_words.hpp"
+#include "observe/path_report.hpp"
 #include "stats/diagnosis.hpp"
+#include "stats/paths.hpp"
 
 namespace spead::observe {
 
@@ -66,11 +68,15 @@ void add_stream_details(Json& stream, const stats::StreamSnapshot& s) {
     info["ghosts_source"] = s.ghosts_source == 0 ? Json() : Json(spead::sender_text(s.ghosts_source));
     info["at_limit"] = s.packets_at_limit;
     info["control_bytes"] = s.control_bytes;
+    if (!s.path_ports.empty())
+        info["recovered"] = stats::recovered_packets(s);
     info["carried"] = {
         {"live", s.carried.live}, {"queued", s.carried.queued}, {"waiting", s.carried.waiting}};
     stream["by_endpoint"] = Json::array();
     for (const stats::EndpointSnapshot& e : s.by_endpoint)
         stream["by_endpoint"].push_back({{"endpoint", e.name}, {"packets", e.packets}, {"bytes", e.bytes}});
+    if (!s.path_ports.empty())
+        stream["paths"] = paths_json(s);
     stream["latency"] = distribution_json(s.latency);
     stream["gap"] = distribution_json(s.gap);
     stream["queue"] = {{"heaps", s.queue_capacity}, {"most", s.queue_most}};

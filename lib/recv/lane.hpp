@@ -60,6 +60,8 @@ struct Lane {
     /// Holds the number of each endpoint in the stream, which its chunks go by. At the start that is its
     /// place; when endpoints come and go, the others keep their places here.
     std::vector<std::uint16_t> numbers;
+    /// Holds the path of each endpoint, as `numbers`; empty: the stream has one path.
+    std::vector<std::uint8_t> paths;
 
     /// Takes the packets instead of the window, and puts them into chunks; null: the stream has heaps.
     std::unique_ptr<chunk::ChunkLane> chunks;
@@ -102,6 +104,12 @@ struct Lane {
     std::uint32_t batch = 0;  ///< the batch that touched it last
     bool has_ended = false;   ///< listed for hand-over
     bool diverts = false;     ///< payload may need no copy: packets are lent, or left to an engine
+
+    /// Adds the counts of its endpoints to those of their paths, in a copy of its counters. On the lcore.
+    void add_paths(stats::StreamCounters& copy) const noexcept {
+        for (std::size_t e = 0; e < paths.size(); e++)
+            copy.paths[paths[e]].add(endpoints[e]);
+    }
 
     /// Restarts everything that is no count: the heap times, and the high-water marks of queue and memory. On
     /// the lcore.

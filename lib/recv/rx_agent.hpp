@@ -240,10 +240,15 @@ auto BasicRxAgent<Decoder>::accept(Lane<Decoder>& lane, std::uint16_t endpoint, 
     // A stop ends its endpoint whatever became of its heap: two senders may count alike.
     if ((view.flags & heap::PacketView::kStop) != 0) [[unlikely]]
         lane.stops_seen[endpoint]++;
-    if (a.outcome != PacketOutcome::placed || view.payload_length == 0) [[unlikely]]
+    stats::EndpointCounters& counters = lane.endpoints[endpoint];
+    if (a.outcome != PacketOutcome::placed) [[unlikely]] {
+        counters.note(a.outcome);
+        return Accepted::counted;
+    }
+    counters.place(view.payload_length);
+    if (view.payload_length == 0) [[unlikely]]
         return Accepted::counted;
     record = a.record;
-    lane.endpoints[endpoint].bytes += view.payload_length;
     return Accepted::copy;
 }
 

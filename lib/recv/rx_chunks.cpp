@@ -41,9 +41,12 @@ template <class Decoder>
         if (lane.config.window.stop_on_stop_item)
             lane.chunks->stop();
     }
-    if (a.verdict == Verdict::counted)
+    stats::EndpointCounters& counters = lane.endpoints[endpoint];
+    if (a.verdict == Verdict::counted) {
+        counters.note(a.outcome);
         return Accepted::counted;
-    lane.endpoints[endpoint].bytes += view.payload_length;
+    }
+    counters.place(view.payload_length);
     if (lane.gathering) [[unlikely]] {
         lane.gathering->tickets().take();
         gather_chain(lane, source, mbuf, *a.base + a.offset, payload_at, view.payload_length);

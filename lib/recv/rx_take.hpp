@@ -42,7 +42,7 @@ bool BasicRxAgent<Decoder>::take(Source& source, std::uint16_t lane_number, std:
         std::byte* const* const base =
             lane.chunks->notes_sources() ? nullptr : lane.chunks->accept_next(view, offset);
         if (base != nullptr) [[likely]] {
-            endpoint.bytes += view.payload_length;
+            endpoint.place(view.payload_length);
             if (lane.diverts) [[unlikely]] {
                 lane.gathering->tickets().take();
                 gather_chain(lane, source, mbuf, *base + offset, payload_at, view.payload_length);
@@ -74,10 +74,10 @@ bool BasicRxAgent<Decoder>::take(Source& source, std::uint16_t lane_number, std:
                 return a == Accepted::counted;
             }
         } else {
-            endpoint.bytes += view.payload_length;
+            endpoint.place(view.payload_length);
         }
     } else {
-        endpoint.bytes += view.payload_length;
+        endpoint.place(view.payload_length);
     }
     if (source.arrivals != nullptr) [[unlikely]]
         note_arrival(*record, *mbuf, *source.arrivals);

@@ -102,6 +102,7 @@ Change::Kind kind_of(const ReceivePlan& now, const ReceivePlan& wanted) {
     // Only the members that lcores and windows do not know.
     ReceivePlan same = now;
     same.endpoint_texts = wanted.endpoint_texts;
+    same.path_endpoint_texts = wanted.path_endpoint_texts;
     same.poll = wanted.poll;
     same.max_poll = wanted.max_poll;
     same.expected_rate = wanted.expected_rate;
@@ -115,6 +116,7 @@ Change::Kind kind_of(const ReceivePlan& now, const ReceivePlan& wanted) {
     if (same == wanted)
         return Change::Kind::none;
     same.endpoints = wanted.endpoints;
+    same.path_endpoints = wanted.path_endpoints;
     return same == wanted ? Change::Kind::endpoints : Change::Kind::lanes;
 }
 

@@ -12,6 +12,7 @@
 #include "base/units.hpp"
 #include "memory/mapping.hpp"
 #include "runtime/lossless.hpp"
+#include "runtime/paths.hpp"
 
 namespace spead::runtime {
 
@@ -21,6 +22,7 @@ ChangeAssignment::Cpus ChangeAssignment::cpus_of(const Plan& wanted, const Chang
         const ReceivePlan& r = wanted.receives[i];
         const Change::Receive& c = change.receives[i];
         const bool placed = c.before && of_.plan.receives[*c.before].port == r.port &&
+                            of_.plan.receives[*c.before].paths == r.paths &&
                             of_.plan.receives[*c.before].lcores == r.lcores;
         cpus.push_back(placed ? of_.layout.stream_cpus[*c.before] : cpus_for(r));
         if (c.kind == Change::Kind::lanes && r.enabled)
@@ -33,13 +35,14 @@ ChangeAssignment::Cpus ChangeAssignment::cpus_of(const Plan& wanted, const Chang
 /// Returns the lcores for a stream that is new on its port: those that it names, or the least loaded one that
 /// polls the port.
 std::vector<unsigned> ChangeAssignment::cpus_for(const ReceivePlan& r) const {
-    const std::size_t port = of_.ports.index_of(r.port);
     const std::string where = fmt::format("receive {}", r.name);
-    if (of_.layout.ports[port].request.rx_queues == 0)
-        throw_error(where,
-                    "port {} was opened without a receive queue: start the program with a stream on it "
-                    "([[receive]], which may say `enabled = false`)",
-                    r.port);
+    for_each_path(r, [&](std::size_t, const std::string& port, const auto&) {
+        if (of_.layout.ports[of_.ports.index_of(port)].request.rx_queues == 0)
+            throw_error(where,
+                        "port {} was opened without a receive queue: start the program with a stream on it "
+                        "([[receive]], which may say `enabled = false`)",
+                        port);
+    });
     std::vector<unsigned> cpus;
     for (const unsigned cpu : r.lcores) {
         const auto found = std::find_if(of_.lcores.begin(), of_.lcores.end(),
@@ -58,18 +61,20 @@ std::vector<unsigned> ChangeAssignment::cpus_for(const ReceivePlan& r) const {
     }
     if (!cpus.empty())
         return cpus;
-    return {of_.queues.least_busy(port).layout->planned_cpu};
+    return {of_.queues.least_busy(of_.ports.index_of(r.port)).layout->planned_cpu};
 }
 
 void ChangeAssignment::check_room(const ReceivePlan& r, const std::vector<unsigned>& cpus) const {
     const std::string where = fmt::format("receive {}", r.name);
-    const port::PlannedPort& p = of_.layout.ports[of_.ports.index_of(r.port)];
-    if (r.max_packet_size > p.request.max_rx_packet)
-        throw_error(
-            where,
-            "packets of {} bytes (`max_packet_size`) do not fit: the buffers of port {} were made for "
-            "{}",
-            r.max_packet_size, r.port, p.request.max_rx_packet);
+    for_each_path(r, [&](std::size_t, const std::string& port, const auto&) {
+        const port::PlannedPort& p = of_.layout.ports[of_.ports.index_of(port)];
+        if (r.max_packet_size > p.request.max_rx_packet)
+            throw_error(
+                where,
+                "packets of {} bytes (`max_packet_size`) do not fit: the buffers of port {} were made for "
+                "{}",
+                r.max_packet_size, port, p.request.max_rx_packet);
+    });
     std::size_t bookkeeping = 0;
     const bool shares = shares_heap_memory(r);
     for (const unsigned cpu : cpus) {
@@ -121,7 +126,7 @@ void ChangeAssignment::check_lossless(const Plan& wanted, const Change& change, 
             if (!r.enabled || r.chunk ||
                 std::find(cpus[i].begin(), cpus[i].end(), w->layout->planned_cpu) == cpus[i].end())
                 continue;
-            const bool lossless = of_.ports[r.port].device().capabilities().lossless;
+            const bool lossless = is_lossless(of_.ports, r);
             const bool waits = lossless && waits_for_consumer(r, lossless);
             if (r.own_memory() != 0) {
                 const ReceivePlan* const one = &r;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/capture_set.hpp"
+#include "runtime/paths.hpp"
 
 namespace spead::runtime {
 
@@ -12,13 +13,16 @@ namespace {
 /// Returns whether all sent packets have come back to the streams.
 bool everything_received(const EndSources& of, const stats::Snapshot& now) {
     return std::all_of(of.plan.receives.begin(), of.plan.receives.end(), [&](const ReceivePlan& r) {
-        const std::size_t p = of.ports.index_of(r.port);
-        // Impaired packets do not arrive, or arrive twice.
-        std::uint64_t come = now.ports[p].tx_packets;
-        for (const SendStream* const s : of.senders.all())
-            if (s->port == p)
-                come += s->counts.impaired_duplicated - s->counts.impaired_lost - s->counts.impaired_dropped;
-        return of.ports[p].device().capabilities().receives_own && now.ports[p].rx_packets >= come;
+        return all_paths(r, [&](const std::string& port) {
+            const std::size_t p = of.ports.index_of(port);
+            // Impaired packets do not arrive, or arrive twice.
+            std::uint64_t come = now.ports[p].tx_packets;
+            for (const SendStream* const s : of.senders.all())
+                if (s->port == p)
+                    come +=
+                        s->counts.impaired_duplicated - s->counts.impaired_lost - s->counts.impaired_dropped;
+            return of.ports[p].device().capabilities().receives_own && now.ports[p].rx_packets >= come;
+        });
     });
 }
 
@@ -38,7 +42,7 @@ bool sinks_over(const EndSources& of, bool stays) {
         if (failed && r.sink.on_error == OnSinkError::end)
             return true;
         any_failed |= failed;
-        left |= (s.capture && !s.capture->over()) || (!failed && !of.ports[r.port].device().exhausted());
+        left |= (s.capture && !s.capture->over()) || (!failed && !is_exhausted(of.ports, r));
     }
     return any_failed && !left;
 }
@@ -62,14 +66,17 @@ EndFacts end_facts(const EndSources& of, const stats::Snapshot& now, bool stays)
     if (stays)
         return f;
     const auto all_streams = [&of](const auto& is) {
-        return std::all_of(of.plan.receives.begin(), of.plan.receives.end(),
-                           [&](const ReceivePlan& r) { return is(of.ports[r.port].device()); });
+        return std::all_of(of.plan.receives.begin(), of.plan.receives.end(), [&](const ReceivePlan& r) {
+            return all_paths(r, [&](const std::string& port) { return is(of.ports[port].device()); });
+        });
     };
     // A file is not read for a stream that is not enabled.
     f.sources_ended =
         std::all_of(of.plan.receives.begin(), of.plan.receives.end(), [&](const ReceivePlan& r) {
-            const port::Port& p = of.ports[r.port].device();
-            return p.exhausted() || (p.capabilities().finite && !r.enabled);
+            return all_paths(r, [&](const std::string& port) {
+                const port::Port& p = of.ports[port].device();
+                return p.exhausted() || (p.capabilities().finite && !r.enabled);
+            });
         });
     const bool any_sends =
         std::any_of(of.plan.sends.begin(), of.plan.sends.end(), [](const SendPlan& s) { return s.enabled; });

@@ -2,18 +2,21 @@
 #include "runtime/endpoint_places.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
+
+#include "stats/counters.hpp"
 
 namespace spead::runtime {
 
-std::vector<std::size_t> EndpointPlaces::keep(const std::vector<Endpoint>& endpoints, bool lanes_leave) {
-    const std::vector<Endpoint> before = std::exchange(in_use_, endpoints);
-    const auto wanted = [&](const Endpoint& e) {
+std::vector<std::size_t> EndpointPlaces::keep(const std::vector<PathEndpoint>& endpoints, bool lanes_leave) {
+    const std::vector<PathEndpoint> before = std::exchange(in_use_, endpoints);
+    const auto wanted = [&](const PathEndpoint& e) {
         return lanes_leave || std::find(endpoints.begin(), endpoints.end(), e) != endpoints.end() ||
                std::find(before.begin(), before.end(), e) != before.end();
     };
     std::vector<std::size_t> fresh;
-    for (const Endpoint& e : endpoints) {
+    for (const PathEndpoint& e : endpoints) {
         if (of(e) != all_.size())
             continue;
         const auto free = std::find_if_not(all_.begin(), all_.end(), wanted);
@@ -26,16 +29,24 @@ std::vector<std::size_t> EndpointPlaces::keep(const std::vector<Endpoint>& endpo
     return fresh;
 }
 
-std::size_t EndpointPlaces::of(const Endpoint& endpoint) const noexcept {
+std::size_t EndpointPlaces::of(const PathEndpoint& endpoint) const noexcept {
     return static_cast<std::size_t>(std::find(all_.begin(), all_.end(), endpoint) - all_.begin());
 }
 
-std::vector<std::uint16_t> EndpointPlaces::numbers(const std::vector<Endpoint>& endpoints,
+std::vector<std::uint16_t> EndpointPlaces::numbers(const std::vector<PathEndpoint>& endpoints,
                                                    std::vector<std::uint16_t> before) const {
     before.resize(all_.size());
-    for (std::size_t i = 0; i < endpoints.size(); i++)
-        before[of(endpoints[i])] = static_cast<std::uint16_t>(i);
+    std::array<std::uint16_t, stats::kMaxPaths> next{};
+    for (const PathEndpoint& e : endpoints)
+        before[of(e)] = next[e.path]++;
     return before;
+}
+
+std::vector<std::uint8_t> EndpointPlaces::paths() const {
+    std::vector<std::uint8_t> paths;
+    for (const PathEndpoint& e : all_)
+        paths.push_back(e.path);
+    return paths;
 }
 
 }  // namespace spead::runtime

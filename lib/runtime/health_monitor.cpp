@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/paths.hpp"
 #include "runtime/worker.hpp"
 
 namespace spead::runtime {
@@ -12,9 +13,17 @@ namespace {
 /// Holds the seconds between two checks (fifty a second) after which the main thread counts as stopped.
 constexpr double kStoodStill = 1;
 
+/// Holds the seconds after which one of two paths is silent, if the stream has no `silent_after`.
+constexpr double kPathPatience = 1;
+
 /// Returns no limits for a stream that is stopped.
 HealthLimits limits_of(const ReceivePlan& r) {
-    return r.enabled ? HealthLimits{r.silent_after, r.loss_threshold, r.expected_rate} : HealthLimits{};
+    if (!r.enabled)
+        return {};
+    HealthLimits limits{r.silent_after, r.loss_threshold, r.expected_rate};
+    if (has_two_paths(r))
+        limits.path_silent_after = r.silent_after > 0 ? r.silent_after : kPathPatience;
+    return limits;
 }
 
 void add_events(stats::StreamSnapshot& to, const StreamHealth& from) {

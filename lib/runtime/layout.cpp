@@ -20,6 +20,7 @@
 #include "runtime/link_host.hpp"
 #include "runtime/next_hops.hpp"
 #include "runtime/numa.hpp"
+#include "runtime/paths.hpp"
 #include "runtime/plan_files.hpp"
 #include "runtime/runtime_dir.hpp"
 
@@ -112,7 +113,9 @@ StreamCpus cpus_of_streams(const Plan& plan, Assignment& assignment) {
     std::map<std::string, unsigned> first;
     for (const ReceivePlan& r : plan.receives)
         if (!r.lcores.empty())
-            first.try_emplace(r.port, r.lcores.front());
+            for_each_path(r, [&](std::size_t, const std::string& port, const auto&) {
+                first.try_emplace(port, r.lcores.front());
+            });
     for (const ReceivePlan& r : plan.receives) {
         std::vector<unsigned>& mine = cpus.of_stream.emplace_back();
         for (const unsigned cpu : r.lcores) {
@@ -125,7 +128,7 @@ StreamCpus cpus_of_streams(const Plan& plan, Assignment& assignment) {
             mine.push_back(first[r.port]);
         }
         for (std::size_t p = 0; p < plan.ports.size(); p++)
-            if (plan.ports[p].name == r.port)
+            if (receives_on(r, plan.ports[p].name))
                 for (const unsigned cpu : mine)
                     add_once(cpus.of_port[p], cpu);
     }
@@ -288,20 +291,19 @@ void number_lcores(Layout& layout) {
 
 /// Adds remarks on unicast endpoints: packets arrive only if a host answers for their address.
 void remark_addresses(const Plan& plan, Layout& layout) {
-    for (const ReceivePlan& r : plan.receives) {
-        if (!has_own_host(layout.port(r.port)))
-            continue;
-        const Ipv4 own = std::find_if(plan.ports.begin(), plan.ports.end(), [&r](const PortPlan& p) {
-                             return p.name == r.port;
-                         })->address;
-        for (const Endpoint& e : r.endpoints)
-            if (!e.address.is_multicast() && e.address != own)
-                layout.remarks.push_back(
-                    fmt::format("receive {}: ARP requests for {} get no answer, because the address of port "
-                                "{} is {}; set it with `address` of the [[port]] (--address), unless its "
-                                "senders know the port's MAC address",
-                                r.name, to_string(e), r.port, own.value == 0 ? "not given" : to_string(own)));
-    }
+    for (const ReceivePlan& r : plan.receives)
+        for_each_path(r, [&](std::size_t, const std::string& port, const std::vector<Endpoint>& endpoints) {
+            if (!has_own_host(layout.port(port)))
+                return;
+            const Ipv4 own = std::ranges::find(plan.ports, port, &PortPlan::name)->address;
+            for (const Endpoint& e : endpoints)
+                if (!e.address.is_multicast() && e.address != own)
+                    layout.remarks.push_back(fmt::format(
+                        "receive {}: ARP requests for {} get no answer, because the address of port "
+                        "{} is {}; set it with `address` of the [[port]] (--address), unless its "
+                        "senders know the port's MAC address",
+                        r.name, to_string(e), port, own.value == 0 ? "not given" : to_string(own)));
+        });
 }
 
 /// Adds remarks on axes of endpoints that have other counts than the stream has endpoints.

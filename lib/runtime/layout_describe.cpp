@@ -8,6 +8,7 @@
 #include "base/units.hpp"
 #include "runtime/layout.hpp"
 #include "runtime/layout_busy.hpp"
+#include "runtime/paths.hpp"
 
 namespace spead::runtime {
 
@@ -42,7 +43,7 @@ std::string describe(const Layout& layout, const Plan& plan) {
     for (const WorkerLayout& w : layout.workers) {
         text += fmt::format("lcore {} on CPU {}:", w.lcore, w.cpu);
         for (const std::size_t i : w.receives)
-            text += fmt::format(" receive {} ({})", plan.receives[i].name, plan.receives[i].port);
+            text += fmt::format(" receive {} ({})", plan.receives[i].name, ports_text(plan.receives[i]));
         for (const std::size_t i : w.sends)
             text += fmt::format(" send {} ({})", plan.sends[i].name, plan.sends[i].port);
         text += '\n';

@@ -9,6 +9,7 @@
 #include "runtime/layout.hpp"
 #include "runtime/link_host.hpp"
 #include "runtime/next_hops.hpp"
+#include "runtime/paths.hpp"
 
 namespace spead::runtime {
 
@@ -66,7 +67,7 @@ port::PortRequest request_of(const Plan& plan, const PortPlan& p, const std::vec
         request.buffer_size = ReceivePlan{}.buffer_size;
     }
     for (const ReceivePlan& r : plan.receives)
-        if (r.port == p.name) {
+        if (receives_on(r, p.name)) {
             request.interrupts |= r.poll == PollMode::interrupt;
             // Each queue may bring all that the stream's filters hold, wherever they run.
             request.held_mbufs +=
@@ -91,7 +92,7 @@ port::PortRequest request_of(const Plan& plan, const PortPlan& p, const std::vec
 std::uint32_t gathered_mbufs(const Plan& plan, const std::string& port, const std::vector<unsigned>& cpus) {
     std::set<std::pair<HeapEngine, unsigned>> users;
     for (const ReceivePlan& r : plan.receives) {
-        if (r.port != port || r.engine == HeapEngine::none)
+        if (!receives_on(r, port) || r.engine == HeapEngine::none)
             continue;
         // Streams that name no lcore share the port's first one.
         if (r.lcores.empty() && !cpus.empty())

@@ -11,6 +11,7 @@
 #include "base/units.hpp"
 #include "heap/room.hpp"
 #include "memory/arena.hpp"
+#include "runtime/paths.hpp"
 
 namespace spead::runtime {
 
@@ -94,7 +95,8 @@ std::vector<std::string> of_lcores(const Plan& plan, const Layout& layout, Tell 
             const ReceivePlan& r = plan.receives[i];
             if (r.chunk)
                 continue;
-            const bool lossless = layout.port(r.port).device.capabilities.lossless;
+            const bool lossless = all_paths(
+                r, [&](const std::string& port) { return layout.port(port).device.capabilities.lossless; });
             const bool places = !(r.capture && r.capture->only);
             if (r.own_memory() != 0) {
                 const ReceivePlan* const one = &r;

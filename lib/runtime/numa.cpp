@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "port/pci_device.hpp"
+#include "runtime/paths.hpp"
 
 namespace spead::runtime {
 
@@ -41,7 +42,8 @@ std::vector<FarWorker> far_workers(const port::Machine& machine, const Layout& l
     for (const WorkerLayout& worker : layout.workers) {
         std::set<std::string> ports;
         for (const std::size_t i : worker.receives)
-            ports.insert(plan.receives[i].port);
+            for_each_path(plan.receives[i],
+                          [&](std::size_t, const std::string& port, const auto&) { ports.insert(port); });
         for (const std::size_t i : worker.sends)
             ports.insert(plan.sends[i].port);
         const int cpu_node = node_of_cpu(machine.files, worker.cpu);

@@ -197,9 +197,15 @@ constexpr memory::MemoryKind kind_of(HeapEngine engine) noexcept {
 
 struct ReceivePlan {
     std::string name;
-    std::string port;
+    std::string port;  ///< of two paths, that of the first
     std::vector<Endpoint> endpoints;
     std::vector<std::string> endpoint_texts;  ///< as the user wrote them (ranges unexpanded), for printing
+    /// Holds the ports of both paths, which bring copies of the same packets; empty: one path (paths.hpp).
+    std::vector<std::string> paths{};
+    /// Holds the endpoints of the second path, as many as `endpoints`; empty: the same ones.
+    std::vector<Endpoint> path_endpoints{};
+    std::vector<std::string> path_endpoint_texts{};
+    double path_skew = 0.05;  ///< seconds that a path may be behind the other one
     Backend backend = Backend::port;
     std::vector<unsigned> lcores;  ///< CPU numbers; empty: chosen by the program
     PollMode poll = PollMode::adaptive;

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "runtime/descriptors.hpp"
 #include "runtime/layout_ports.hpp"
+#include "runtime/paths.hpp"
 
 namespace spead::runtime {
 
@@ -22,7 +23,7 @@ bool is_same_device(const port::PlannedPort& a, const port::PlannedPort& b) {
 
 bool receives_on(const Plan& plan, const PortPlan& port) {
     return std::any_of(plan.receives.begin(), plan.receives.end(),
-                       [&port](const ReceivePlan& r) { return r.port == port.name; });
+                       [&port](const ReceivePlan& r) { return runtime::receives_on(r, port.name); });
 }
 
 }  // namespace
@@ -31,7 +32,7 @@ bool receives_on(const Plan& plan, const PortPlan& port) {
 std::vector<unsigned> PortOpening::cpus_of(const Plan& wanted, const PortPlan& port) const {
     std::vector<unsigned> cpus;
     for (const ReceivePlan& r : wanted.receives)
-        if (r.port == port.name)
+        if (receives_on(r, port.name))
             for (const unsigned cpu : r.lcores)
                 add_once(cpus, of_.lcores.on_cpu(cpu).layout->planned_cpu);
     if (!cpus.empty())

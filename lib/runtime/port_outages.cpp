@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "runtime/descriptors.hpp"
+#include "runtime/paths.hpp"
 #include "runtime/receivers.hpp"
 #include "runtime/waits.hpp"
 
@@ -19,9 +20,10 @@ namespace {
 constexpr auto kLookAtPorts = std::chrono::milliseconds(200);
 
 bool is_used_by(const Plan& plan, const std::string& port) {
-    const auto is_there = [&port](const auto& one) { return one.port == port; };
-    return std::any_of(plan.receives.begin(), plan.receives.end(), is_there) ||
-           std::any_of(plan.sends.begin(), plan.sends.end(), is_there);
+    return std::any_of(plan.receives.begin(), plan.receives.end(),
+                       [&port](const ReceivePlan& r) { return receives_on(r, port); }) ||
+           std::any_of(plan.sends.begin(), plan.sends.end(),
+                       [&port](const SendPlan& s) { return s.port == port; });
 }
 
 }  // namespace
@@ -78,7 +80,7 @@ std::size_t PortOutages::index_of(const std::string& name) const {
 void PortOutages::changed(std::size_t port) {
     std::vector<std::string> names{of_.plan.ports[port].name};
     for (const ReceivePlan& r : of_.plan.receives)
-        if (r.port == of_.plan.ports[port].name)
+        if (receives_on(r, of_.plan.ports[port].name))
             names.push_back(r.name);
     of_.snapshots.parts_changed(names);
 }
@@ -194,8 +196,9 @@ void PortOutages::look_for(std::size_t port) {
         const bool sends_there = of_.senders.map(port);
         put_on(port);
         changed(port);
-        const bool receives = std::any_of(of_.plan.receives.begin(), of_.plan.receives.end(),
-                                          [&](const auto& r) { return r.port == of_.plan.ports[port].name; });
+        const bool receives =
+            std::any_of(of_.plan.receives.begin(), of_.plan.receives.end(),
+                        [&](const auto& r) { return receives_on(r, of_.plan.ports[port].name); });
         log_notice(LogType::runtime, "port {}: its network interface {} is back, and it {} again",
                    of_.ports[port].device().name(), netdev,
                    !sends_there ? "receives"

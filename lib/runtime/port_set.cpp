@@ -46,10 +46,12 @@ std::size_t PortSet::index_of(const std::string& name) const noexcept {
 PortSet::Groups PortSet::groups_of(const std::vector<ReceivePlan>& receives) const {
     Groups all(size());
     for (const ReceivePlan& r : receives)
-        if (r.enabled) {
-            std::vector<Endpoint>& here = all[index_of(r.port)];
-            here.insert(here.end(), r.endpoints.begin(), r.endpoints.end());
-        }
+        if (r.enabled)
+            for_each_path(r,
+                          [&](std::size_t, const std::string& port, const std::vector<Endpoint>& endpoints) {
+                              std::vector<Endpoint>& here = all[index_of(port)];
+                              here.insert(here.end(), endpoints.begin(), endpoints.end());
+                          });
     for (std::vector<Endpoint>& here : all)
         std::sort(here.begin(), here.end());
     return all;

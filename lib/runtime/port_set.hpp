@@ -10,6 +10,7 @@
 
 #include "base/log.hpp"
 #include "runtime/live_port.hpp"
+#include "runtime/paths.hpp"
 #include "runtime/queue_assignment.hpp"
 
 namespace spead::runtime {
@@ -69,5 +70,15 @@ class PortSet {
     /// Limits log messages: other processes can connect and disconnect a peer as often as they like.
     LogLimiter link_news_;
 };
+
+/// Returns whether the ports of all paths of the stream lose nothing by waiting.
+inline bool is_lossless(const PortSet& ports, const ReceivePlan& r) {
+    return all_paths(
+        r, [&ports](const std::string& port) { return ports[port].device().capabilities().lossless; });
+}
+/// Returns whether the ports of all paths of the stream have no more packets.
+inline bool is_exhausted(const PortSet& ports, const ReceivePlan& r) {
+    return all_paths(r, [&ports](const std::string& port) { return ports[port].device().exhausted(); });
+}
 
 }  // namespace spead::runtime

@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include "runtime/paths.hpp"
+
 namespace spead::runtime {
 
 namespace {
@@ -55,6 +57,28 @@ std::optional<std::uint16_t> queue_of_socket(const Endpoint& endpoint, const std
     return same == rules.end() ? std::nullopt : std::optional(same->rule.queues.front());
 }
 
+/// Returns the lcores of an endpoint of a stream with two paths: a function of the stream alone. Lcores
+/// beyond the number of endpoints help the others out.
+std::vector<unsigned> cpus_of_twin(const StreamOnPort& stream, std::size_t endpoint) {
+    const std::size_t used = std::min(stream.endpoints.size(), stream.cpus.size());
+    std::vector<unsigned> cpus;
+    for (std::size_t k = endpoint % used; k < stream.cpus.size(); k += used)
+        cpus.push_back(stream.cpus[k]);
+    return cpus;
+}
+
+/// Steers an endpoint of a stream with two paths to the queue of its first lcore.
+std::uint16_t assign_twin(const StreamOnPort& stream, std::size_t endpoint, const Places& places,
+                          bool by_socket, PortAssignment& out) {
+    std::vector<unsigned> cpus = cpus_of_twin(stream, endpoint);
+    std::uint16_t q = places.queue_of(cpus.front());
+    if (by_socket)
+        q = queue_of_socket(stream.endpoints[endpoint], out.rules).value_or(q);
+    out.queues[q].deliveries.push_back(
+        {stream.receive, static_cast<std::uint16_t>(endpoint), std::move(cpus), stream.path});
+    return q;
+}
+
 void assign_by_rules(const StreamOnPort& stream, const Places& places, const port::Capabilities& capabilities,
                      port::Rule rule, std::size_t port, PortAssignment& out) {
     const std::vector<std::uint16_t> own = places.queues_of(stream);
@@ -63,10 +87,14 @@ void assign_by_rules(const StreamOnPort& stream, const Places& places, const por
     for (std::size_t e = 0; e < endpoints; e++) {
         const auto number = static_cast<std::uint16_t>(e);
         rule.endpoint = stream.endpoints[e];
-        if (capabilities.spreads_sources && endpoints < own.size()) {
+        if (stream.has_two_paths) {
+            rule.queues = {
+                assign_twin(stream, e, places, capabilities.steering == port::Steering::sockets, out)};
+        } else if (capabilities.spreads_sources && endpoints < own.size()) {
             rule.queues = own;
             for (const std::uint16_t q : own)
-                out.queues[q].deliveries.push_back({stream.receive, number, places.behind(stream, q)});
+                out.queues[q].deliveries.push_back(
+                    {stream.receive, number, places.behind(stream, q), stream.path});
         } else {
             std::uint16_t q = own[e % used];
             if (capabilities.steering == port::Steering::sockets)
@@ -76,7 +104,7 @@ void assign_by_rules(const StreamOnPort& stream, const Places& places, const por
             std::vector<unsigned> cpus;
             for (std::size_t k = e % used; k < own.size(); k += used)
                 std::ranges::copy(places.behind(stream, own[k]), std::back_inserter(cpus));
-            out.queues[q].deliveries.push_back({stream.receive, number, std::move(cpus)});
+            out.queues[q].deliveries.push_back({stream.receive, number, std::move(cpus), stream.path});
         }
         out.rules.push_back({port, rule});
     }
@@ -89,10 +117,13 @@ std::vector<StreamOnPort> streams_on(const Plan& plan, const std::string& port,
     std::vector<StreamOnPort> all;
     for (std::size_t i = 0; i < plan.receives.size(); i++) {
         const ReceivePlan& r = plan.receives[i];
-        if (r.port == port)
-            all.push_back({i,
-                           r.enabled ? std::span<const Endpoint>(r.endpoints) : std::span<const Endpoint>(),
-                           cpus[i]});
+        for_each_path(
+            r, [&](std::size_t path, const std::string& of, const std::vector<Endpoint>& endpoints) {
+                if (of == port)
+                    all.push_back(
+                        {i, r.enabled ? std::span<const Endpoint>(endpoints) : std::span<const Endpoint>(),
+                         cpus[i], static_cast<std::uint8_t>(path), has_two_paths(r)});
+            });
     }
     return all;
 }
@@ -125,7 +156,8 @@ PortAssignment assign_queues(std::size_t port, const port::Capabilities& capabil
         for (std::size_t e = 0; e < stream.endpoints.size(); e++) {
             for (std::uint16_t q = 0; q < queues; q++)
                 out.queues[q].deliveries.push_back(
-                    {stream.receive, static_cast<std::uint16_t>(e), places.behind(stream, q)});
+                    {stream.receive, static_cast<std::uint16_t>(e),
+                     stream.has_two_paths ? cpus_of_twin(stream, e) : places.behind(stream, q), stream.path});
             rule.endpoint = stream.endpoints[e];
             if (capabilities.steering != port::Steering::software)
                 out.rules.push_back({port, rule});

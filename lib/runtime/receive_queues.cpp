@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "runtime/paths.hpp"
 
 namespace spead::runtime {
 
@@ -20,12 +21,12 @@ recv::SourceTables ReceiveQueues::tables_of(const Queue::Reader& reader, const Q
         if (std::find(d.cpus.begin(), d.cpus.end(), reader.worker->layout->planned_cpu) == d.cpus.end())
             continue;
         const ReceivePlan& r = to.plan.receives[d.receive];
-        const Endpoint& e = r.endpoints[d.endpoint];
-        const auto place = static_cast<std::uint16_t>(to.streams[d.receive]->places.of(e));
+        const Endpoint& e = endpoints_of(r, d.path)[d.endpoint];
+        const auto place = static_cast<std::uint16_t>(to.streams[d.receive]->places.of({e, d.path}));
         const std::uint16_t lane = lane_on(*to.streams[d.receive], *reader.worker)->slot;
         if (!tables.classifier.add(e, {lane, place}))
             throw_usage(r.name, "endpoint {} is received by another stream of port {} already", to_string(e),
-                        r.port);
+                        port_of(r, d.path));
         lanes.insert(lane);
     }
     tables.lanes.assign(lanes.begin(), lanes.end());
@@ -45,7 +46,7 @@ recv::Distributor::Table ReceiveQueues::distribution(const Queue& queue, const Q
                 if (r.worker->layout->planned_cpu == cpu)
                     destinations.push_back(static_cast<std::uint16_t>(r.share));
         const ReceivePlan& r = plan.receives[d.receive];
-        table.add(r.endpoints[d.endpoint], std::move(destinations), !r.format.empty());
+        table.add(endpoints_of(r, d.path)[d.endpoint], std::move(destinations), !r.format.empty());
     }
     return table;
 }

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "runtime/descriptors.hpp"
+#include "runtime/paths.hpp"
 #include "runtime/waits.hpp"
 
 namespace spead::runtime {
@@ -24,7 +25,8 @@ std::vector<std::string> names_of_changed(const Plan& before, const Plan& after,
     for (std::size_t i = 0; i < after.receives.size(); i++)
         if (change.receives[i].kind != Change::Kind::none) {
             names.push_back(after.receives[i].name);
-            names.push_back(after.receives[i].port);
+            for_each_path(after.receives[i],
+                          [&](std::size_t, const std::string& port, const auto&) { names.push_back(port); });
         }
     for (const std::size_t gone : change.removed)
         names.push_back(before.receives[gone].name);

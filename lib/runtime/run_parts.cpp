@@ -12,6 +12,7 @@
 #include "runtime/copy_limits.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/idling.hpp"
+#include "runtime/paths.hpp"
 #include "runtime/sendable_region.hpp"
 
 namespace spead::runtime {
@@ -82,8 +83,9 @@ void RunParts::make(int interrupt_fd) {
         std::uint32_t sleep = 1000;
         for (const QueueLayout& q : layout.queues)
             if (q.cpu == w.planned_cpu ||
-                std::any_of(w.receives.begin(), w.receives.end(),
-                            [&](std::size_t i) { return ports.index_of(plan.receives[i].port) == q.port; }))
+                std::any_of(w.receives.begin(), w.receives.end(), [&](std::size_t i) {
+                    return receives_on(plan.receives[i], plan.ports[q.port].name);
+                }))
                 sleep = std::min(sleep, longest_sleep_us(ports[q.port].device().rx_sizes().descriptors,
                                                          kTypicalPacket, kTypicalLink));
         worker.loop =

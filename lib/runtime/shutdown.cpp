@@ -13,6 +13,7 @@
 #include "base/counted.hpp"
 #include "base/log.hpp"
 #include "base/waiting_time.hpp"
+#include "runtime/paths.hpp"
 #include "runtime/receivers.hpp"
 #include "runtime/waits.hpp"
 
@@ -229,7 +230,8 @@ void Shutdown::give_up(SendStream& s, EndWait::Result why, std::uint64_t left, b
 /// Receives the packets of our own senders that are still in a ring, before the streams are flushed.
 void Shutdown::settle_receives() {
     const auto own = [this](const ReceivePlan& r) {
-        return of_.ports[r.port].device().capabilities().receives_own;
+        return all_paths(
+            r, [&](const std::string& port) { return of_.ports[port].device().capabilities().receives_own; });
     };
     const bool blocks =
         std::any_of(of_.streams.current().begin(), of_.streams.current().end(), [](const auto& s) {
@@ -240,8 +242,10 @@ void Shutdown::settle_receives() {
         of_.streams.let_go_of_consumers(true);
         const stats::Snapshot now = of_.snapshots.take();
         return std::all_of(of_.plan.receives.begin(), of_.plan.receives.end(), [&](const ReceivePlan& r) {
-            const stats::PortSnapshot& p = now.ports[of_.ports.index_of(r.port)];
-            return !own(r) || p.rx_packets >= p.tx_packets;
+            return !own(r) || all_paths(r, [&](const std::string& port) {
+                const stats::PortSnapshot& p = now.ports[of_.ports.index_of(port)];
+                return p.rx_packets >= p.tx_packets;
+            });
         });
     };
     if (!of_.senders.all().empty() && std::any_of(of_.plan.receives.begin(), of_.plan.receives.end(), own))

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "port/netdev.hpp"
+#include "runtime/paths.hpp"
 #include "runtime/snapshots.hpp"
 
 /// Finds why streams receive nothing.
@@ -44,17 +45,19 @@ void Snapshots::look_for_absences(const stats::Snapshot& snap) {
     for (std::size_t i = 0; i < snap.streams.size(); i++) {
         if (!is_waiting(snap.streams[i]))
             continue;
-        const ReceivePlan& r = of_.plan.receives[i];
-        const std::size_t p = of_.ports.index_of(r.port);
-        wanted[p].insert(wanted[p].end(), r.endpoints.begin(), r.endpoints.end());
-        // Without our own host, the kernel answers ARP for addresses that it has.
-        if (of_.ports[p].host() ||
-            of_.ports[p].device().capabilities().membership != port::Membership::kernel_socket)
-            continue;
         std::set<std::string> missing;
-        for (const Endpoint& e : r.endpoints)
-            if (!e.address.is_multicast() && port::netdev_of(e.address).empty())
-                missing.insert(to_string(e.address));
+        for_each_path(of_.plan.receives[i],
+                      [&](std::size_t, const std::string& port, const std::vector<Endpoint>& endpoints) {
+                          const std::size_t p = of_.ports.index_of(port);
+                          wanted[p].insert(wanted[p].end(), endpoints.begin(), endpoints.end());
+                          // Without our own host, the kernel answers ARP for addresses that it has.
+                          if (of_.ports[p].host() || of_.ports[p].device().capabilities().membership !=
+                                                         port::Membership::kernel_socket)
+                              return;
+                          for (const Endpoint& e : endpoints)
+                              if (!e.address.is_multicast() && port::netdev_of(e.address).empty())
+                                  missing.insert(to_string(e.address));
+                      });
         if (!missing.empty())
             unowned_[snap.streams[i].number] = {missing.begin(), missing.end()};
     }

@@ -4,6 +4,7 @@
 
 #include <rte_cycles.h>
 
+#include "runtime/paths.hpp"
 #include "runtime/snapshots.hpp"
 #include "stats/since.hpp"
 
@@ -32,7 +33,8 @@ void tell_marks(stats::StreamSnapshot& s, const StreamLane& lane) {
 }
 
 /// Adds the counts of endpoints. Those of endpoints that the stream no longer knows are summed.
-void add_endpoints(stats::StreamSnapshot& s, const Stream& stream, const std::vector<Endpoint>& endpoints) {
+void add_endpoints(stats::StreamSnapshot& s, const Stream& stream, const ReceivePlan& plan) {
+    const std::vector<PathEndpoint> endpoints = all_endpoints(plan);
     std::vector<stats::EndpointCounters> sums = stream.past.endpoints();
     sums.resize(stream.places.size());
     for (const StreamLane* const lane : stream.all_lanes())
@@ -42,10 +44,11 @@ void add_endpoints(stats::StreamSnapshot& s, const Stream& stream, const std::ve
     for (std::size_t e = 0; e < sums.size(); e++)
         if (std::find(endpoints.begin(), endpoints.end(), stream.places.all()[e]) == endpoints.end())
             former.add(sums[e]);
-    for (const Endpoint& endpoint : endpoints) {
-        const std::size_t place = stream.places.of(endpoint);
+    for (const PathEndpoint& e : endpoints) {
+        const std::size_t place = stream.places.of(e);
         const stats::EndpointCounters sum = place < sums.size() ? sums[place] : stats::EndpointCounters{};
-        s.by_endpoint.push_back({to_string(endpoint), sum.packets, sum.bytes});
+        const std::string on = has_two_paths(plan) ? " on " + port_of(plan, e.path) : std::string();
+        s.by_endpoint.push_back({to_string(e.endpoint) + on, sum.packets, sum.bytes});
     }
     if (former.packets != 0)
         s.by_endpoint.push_back({"former", former.packets, former.bytes});
@@ -91,7 +94,7 @@ void Snapshots::add_details(stats::Snapshot& snap) {
         }
         if (stream.chunks)
             s.axes = stream.chunks->axes();
-        add_endpoints(s, stream, of_.plan.receives[i].endpoints);
+        add_endpoints(s, stream, of_.plan.receives[i]);
         s.latency = stats::in_seconds(times.latency, snap.ticks_per_second);
         s.gap = stats::in_seconds(times.gap, snap.ticks_per_second);
     }

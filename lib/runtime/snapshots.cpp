@@ -8,6 +8,7 @@
 #include <rte_cycles.h>
 
 #include "base/privileges.hpp"
+#include "runtime/paths.hpp"
 #include "stats/since.hpp"
 
 /// Collects the counts of a run, as far as its lcores answer.
@@ -134,7 +135,12 @@ void Snapshots::add_streams(stats::Snapshot& snap) const {
         s.endpoints = r.endpoint_texts;
         s.has_format = !r.format.empty();
         s.port = r.port;
-        s.state = !r.enabled ? "stopped" : !of_.ports[r.port].is_on() ? "waiting" : "received";
+        // One path is enough.
+        const bool waits = all_paths(r, [this](const std::string& port) { return !of_.ports[port].is_on(); });
+        s.state = !r.enabled ? "stopped" : waits ? "waiting" : "received";
+        if (has_two_paths(r))
+            for_each_path(
+                r, [&s](std::size_t, const std::string& port, const auto&) { s.path_ports.push_back(port); });
         s.add(stream.past.sums());
         stream.sinks.add_to(s);
         s.expected_rate = r.expected_rate;

@@ -100,6 +100,8 @@ struct Stream {
     std::uint64_t capture_number = 0;           ///< among the run's captures
     bool blocked = false;                       ///< waits for its consumer, as of the last look()
     bool stopped = false;  ///< by a stop item, on all lcores; only for streams with several
+    /// Holds since when stop items of all its endpoints have come, by one of two paths at least.
+    std::optional<std::chrono::steady_clock::time_point> stopped_on_one_path;
     std::optional<stats::LastEvent> last_event;  ///< of its sink or its lcores
 
     std::vector<const StreamLane*> all_lanes() const;  ///< with those that are being removed

@@ -2,9 +2,11 @@
 #include "runtime/stream_health.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "base/counted.hpp"
 #include "base/units.hpp"
@@ -14,7 +16,8 @@ namespace spead::runtime {
 using stats::StreamEvent;
 
 bool is_bad(StreamEvent e) {
-    return e != StreamEvent::back && e != StreamEvent::recovered && e != StreamEvent::unstuck;
+    return e != StreamEvent::back && e != StreamEvent::recovered && e != StreamEvent::unstuck &&
+           e != StreamEvent::path_back;
 }
 
 std::string sentence_of(const std::string& stream, const stats::LastEvent& event) {
@@ -22,7 +25,8 @@ std::string sentence_of(const std::string& stream, const stats::LastEvent& event
         event.kind == StreamEvent::stuck || event.kind == StreamEvent::unstuck ? "send" : "stream";
     // Some have sentences of their own; the others are states of the stream.
     return is_bad(event.kind) && event.kind != StreamEvent::sink_failed &&
-                   event.kind != StreamEvent::callback_slow && event.kind != StreamEvent::resync
+                   event.kind != StreamEvent::callback_slow && event.kind != StreamEvent::resync &&
+                   event.kind != StreamEvent::path_silent
                ? fmt::format("{} {} is {}: {}", what, stream, name_of(event.kind), event.text)
                : fmt::format("{} {}: {}", what, stream, event.text);
 }
@@ -32,6 +36,9 @@ StreamHealth::Counts StreamHealth::counts_of(const stats::StreamSnapshot& s) {
     c.packets = s.received;
     c.bytes = s.bytes;
     c.counted_with = s.chunks_counted_with;
+    c.path_ports = s.path_ports;
+    for (std::size_t path = 0; path < s.path_ports.size(); path++)
+        c.path_packets[path] = s.paths[path].packets;
     // Losses of chunks that several streams fill are reported once.
     if (!s.chunks_counted_with.empty())
         return c;
@@ -52,6 +59,7 @@ StreamHealth::Counts StreamHealth::counts_of(const stats::StreamSnapshot& s) {
 void StreamHealth::expect(const HealthLimits& limits) {
     limits_ = limits;
     begun_ = silent_ = losing_ = slow_ = false;
+    paths_ = {};
 }
 
 std::vector<stats::LastEvent> StreamHealth::update(double now, const Counts& counts) {
@@ -61,6 +69,7 @@ std::vector<stats::LastEvent> StreamHealth::update(double now, const Counts& cou
         counts.lost < interval_counts_.lost || counts.counted_with != interval_counts_.counted_with)
         begin(now, counts);
     listen(now, counts);
+    listen_to_paths(now, counts);
     judge(now, counts);
     return std::exchange(news_, {});
 }
@@ -70,6 +79,43 @@ void StreamHealth::begin(double now, const Counts& counts) {
     packets_ = counts.packets;
     last_packet_ = interval_ = now;
     interval_counts_ = counts;
+    for (std::size_t path = 0; path < paths_.size(); path++)
+        paths_[path] = {counts.path_packets[path], now, {}, false};
+}
+
+/// Detects that one path is silent while the other one is not, and the end of that. The time begins with the
+/// other one's first packet, and begins anew after a pause of that: a stream that pauses says nothing about
+/// its paths.
+void StreamHealth::listen_to_paths(double now, const Counts& counts) {
+    static_assert(stats::kMaxPaths == 2);
+    const double patience = limits_.path_silent_after;
+    const std::array<Path, stats::kMaxPaths> before = paths_;
+    for (std::size_t i = 0; i < counts.path_ports.size(); i++) {
+        Path& path = paths_[i];
+        const Path& other = before[1 - i];
+        path.packets = counts.path_packets[i];
+        if (path.packets != before[i].packets) {
+            path.behind_since.reset();
+            if (std::exchange(path.silent, false))
+                raise(StreamEvent::path_back, now,
+                      fmt::format("its path by port {} brings packets again after {:.1f} s",
+                                  counts.path_ports[i], now - path.last));
+            path.last = now;
+            continue;
+        }
+        if (counts.path_packets[1 - i] == other.packets)
+            continue;
+        if (!path.behind_since || now - other.last >= patience)
+            path.behind_since = now;
+        if (patience > 0 && !path.silent && now - *path.behind_since >= patience) {
+            path.silent = true;
+            raise(
+                StreamEvent::path_silent, now,
+                fmt::format("its path by port {} has brought no packet for {:.1f} s, and the other one has; "
+                            "a loss on that one is final now",
+                            counts.path_ports[i], now - path.last));
+        }
+    }
 }
 
 /// Detects silence and its end.
@@ -142,9 +188,14 @@ std::string StreamHealth::state() const {
         return {};
     if (silent_)
         return "silent";
+    std::vector<std::string_view> all;
     if (losing_)
-        return slow_ ? "losing, slow" : "losing";
-    return slow_ ? "slow" : "ok";
+        all.push_back("losing");
+    if (slow_)
+        all.push_back("slow");
+    if (std::any_of(paths_.begin(), paths_.end(), [](const Path& path) { return path.silent; }))
+        all.push_back("path_silent");
+    return all.empty() ? "ok" : fmt::format("{}", fmt::join(all, ", "));
 }
 
 }  // namespace spead::runtime

@@ -13,11 +13,14 @@ namespace spead::runtime {
 
 /// Holds the limits of a stream; 0: not checked.
 struct HealthLimits {
-    double silent_after = 0;    ///< seconds
-    double loss_threshold = 0;  ///< fraction of heaps
-    double expected_rate = 0;   ///< payload bytes per second
+    double silent_after = 0;       ///< seconds
+    double loss_threshold = 0;     ///< fraction of heaps
+    double expected_rate = 0;      ///< payload bytes per second
+    double path_silent_after = 0;  ///< seconds without a packet of one path, while the other one has some
 
-    bool any() const noexcept { return silent_after > 0 || loss_threshold > 0 || expected_rate > 0; }
+    bool any() const noexcept {
+        return silent_after > 0 || loss_threshold > 0 || expected_rate > 0 || path_silent_after > 0;
+    }
     bool operator==(const HealthLimits&) const = default;
 };
 
@@ -45,6 +48,8 @@ class StreamHealth {
         std::uint64_t heaps = 0;     ///< finished; or expected in chunks
         std::uint64_t lost = 0;      ///< of them, incomplete, discarded, or missing
         std::string counted_with{};  ///< the stream that reports the losses of shared chunks; empty: this one
+        std::vector<std::string> path_ports{};  ///< of a stream with two paths
+        std::array<std::uint64_t, stats::kMaxPaths> path_packets{};
     };
     static Counts counts_of(const stats::StreamSnapshot& s);
 
@@ -59,7 +64,8 @@ class StreamHealth {
     std::vector<stats::LastEvent> update(double now, const Counts& counts);
 
     const HealthLimits& limits() const noexcept { return limits_; }
-    /// Returns "ok", "silent", "losing", "slow" or "losing, slow"; empty: there are no limits.
+    /// Returns "ok", "silent", or those of "losing", "slow" and "path_silent" that hold, with commas; empty:
+    /// there are no limits.
     std::string state() const;
     std::uint64_t events(stats::StreamEvent e) const { return events_[static_cast<std::size_t>(e)]; }
     const std::optional<stats::LastEvent>& last_event() const noexcept { return last_; }
@@ -67,6 +73,7 @@ class StreamHealth {
   private:
     void begin(double now, const Counts& counts);
     void listen(double now, const Counts& counts);
+    void listen_to_paths(double now, const Counts& counts);
     void judge(double now, const Counts& counts);
     void raise(stats::StreamEvent kind, double now, std::string text);
 
@@ -77,8 +84,17 @@ class StreamHealth {
     bool slow_ = false;
     std::uint64_t packets_ = 0;  ///< at the last update
     double last_packet_ = 0;     ///< at the last packet, or the start of the watch
-    double interval_ = 0;        ///< its start
-    Counts interval_counts_;     ///< at its start
+    /// Holds what was seen of one of two paths.
+    struct Path {
+        std::uint64_t packets = 0;  ///< at the last update
+        double last = 0;            ///< at its last packet, or the start of the watch
+        /// Holds the time of the other path's first packet since its last one.
+        std::optional<double> behind_since{};
+        bool silent = false;
+    };
+    std::array<Path, stats::kMaxPaths> paths_;
+    double interval_ = 0;     ///< its start
+    Counts interval_counts_;  ///< at its start
     std::vector<stats::LastEvent> news_;
     std::array<std::uint64_t, stats::kStreamEvents> events_{};
     std::optional<stats::LastEvent> last_;

@@ -27,10 +27,11 @@ heap::FullPolicy on_full(const ReceivePlan& r, bool lossless) {
 
 }  // namespace
 
-recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<Endpoint>& places, bool lossless) {
+recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<PathEndpoint>& places, bool lossless) {
     recv::LaneConfig c;
     c.name = r.name;
-    c.endpoints = places;
+    for (const PathEndpoint& e : places)
+        c.endpoints.push_back(e.endpoint);
     c.max_packet_size = r.max_packet_size;
     c.queue_heaps = r.queue_depth;
     c.copy = r.copy;
@@ -44,6 +45,7 @@ recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<Endpoint>& 
     c.window.guarded = true;
     c.window.stop_on_stop_item = r.stop_on_stop_item;
     c.window.control_heaps = r.control_heaps;
+    c.window.redundant = has_two_paths(r);
     c.window.on_full = on_full(r, lossless);
     if (!r.format.empty())
         c.format = wire::PacketFormat::parse(r.format, r.name);
@@ -146,7 +148,7 @@ void StreamSet::make(const std::vector<ReceivePlan>& plans, const std::vector<Qu
             stream.sinks.replace(make_sink(r, stream.number, chunks));
             stream.replace_chunks(std::move(chunks));
         }
-        keep_places(stream, r.endpoints);
+        keep_places(stream, all_endpoints(r));
     }
     for (std::size_t i = 0; i < current_.size(); i++)
         if (plans[i].enabled)
@@ -203,9 +205,10 @@ void StreamSet::renew(const std::vector<ReceivePlan>& plans, const std::vector<Q
                 s.users = std::move(fresh.users[i]);
         }
         if (plans[i].enabled)
-            keep_places(s, plans[i].endpoints);
+            keep_places(s, all_endpoints(plans[i]));
         if (c.kind == Change::Kind::lanes && plans[i].enabled) {
             s.stopped = false;
+            s.stopped_on_one_path.reset();
             s.source_ended = false;
             make_lanes(s, i, plans[i], queues);
         }
@@ -237,8 +240,7 @@ void StreamSet::share_caches() {
 /// Makes a lane that neither its lcore nor the consumers know yet.
 std::unique_ptr<StreamLane> StreamSet::make_lane(const Stream& stream, const ReceivePlan& r, Worker& worker) {
     auto lane = std::make_unique<StreamLane>();
-    const recv::LaneConfig config =
-        lane_config(r, stream.places.all(), ports_[r.port].device().capabilities().lossless);
+    const recv::LaneConfig config = lane_config(r, stream.places.all(), is_lossless(ports_, r));
     if (r.chunk) {
         // Its heaps lie in chunks, and those of the tracked way have a window there.
         recv::LaneConfig least = config;
@@ -265,6 +267,8 @@ std::unique_ptr<StreamLane> StreamSet::make_lane(const Stream& stream, const Rec
     }
     lane->users = stream.users;
     lane->rx->numbers = stream.numbers;
+    if (has_two_paths(r))
+        lane->rx->paths = stream.places.paths();
     if (stream.chunks) {
         lane->chunks = stream.chunks;
         lane->rx->chunks = stream.chunks->make_lane(
@@ -357,7 +361,7 @@ void StreamSet::reserve_memory(Worker& worker, bool with_leaving) {
 }
 
 /// Keeps the endpoints' places in the lanes' tables, which grow with them.
-void StreamSet::keep_places(Stream& stream, const std::vector<Endpoint>& endpoints) {
+void StreamSet::keep_places(Stream& stream, const std::vector<PathEndpoint>& endpoints) {
     const std::vector<std::size_t> fresh = stream.places.keep(endpoints, !stream.leaving.empty());
     stream.numbers = stream.places.numbers(endpoints, std::move(stream.numbers));
     stream.past.free_places(stream.places.size(), fresh);
@@ -365,24 +369,29 @@ void StreamSet::keep_places(Stream& stream, const std::vector<Endpoint>& endpoin
     // fresh.
     const auto enlarge = [](recv::SpeadLane* lane, std::vector<std::uint64_t>& stops,
                             std::vector<stats::EndpointCounters>& counters,
-                            std::vector<std::uint16_t>& numbers, const std::vector<std::size_t>& places) {
+                            std::vector<std::uint16_t>& numbers, std::vector<std::uint8_t>& paths,
+                            const std::vector<std::size_t>& places) {
         std::copy(lane->stops_seen.begin(), lane->stops_seen.end(), stops.begin());
         std::copy(lane->endpoints.begin(), lane->endpoints.end(), counters.begin());
         stats::EndpointCounters former;
         for (const std::size_t place : places) {
             stops[place] = 0;
+            if (place < lane->paths.size())
+                lane->counters.paths[lane->paths[place]].add(counters[place]);
             former.add(std::exchange(counters[place], {}));
         }
         std::swap(lane->stops_seen, stops);
         std::swap(lane->endpoints, counters);
         std::swap(lane->numbers, numbers);
+        if (!lane->paths.empty())
+            std::swap(lane->paths, paths);
         return former;
     };
     const std::size_t n = stream.places.size();
     for (const auto& lane : stream.lanes)
-        stream.past.add_without_place(
-            lcores_.ask(*lane->worker, enlarge, lane->rx.get(), std::vector<std::uint64_t>(n),
-                        std::vector<stats::EndpointCounters>(n), stream.numbers, fresh));
+        stream.past.add_without_place(lcores_.ask(
+            *lane->worker, enlarge, lane->rx.get(), std::vector<std::uint64_t>(n),
+            std::vector<stats::EndpointCounters>(n), stream.numbers, stream.places.paths(), fresh));
 }
 
 }  // namespace spead::runtime

@@ -15,6 +15,7 @@
 #include "runtime/event_reporter.hpp"
 #include "runtime/gather_engines.hpp"
 #include "runtime/lcore_set.hpp"
+#include "runtime/paths.hpp"
 #include "runtime/plan.hpp"
 #include "runtime/port_set.hpp"
 #include "runtime/stream.hpp"
@@ -25,7 +26,7 @@ namespace spead::runtime {
 
 /// Returns how a lane of the stream is made. `places`: its endpoints there. `lossless`: their source waits
 /// without loss.
-recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<Endpoint>& places, bool lossless);
+recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<PathEndpoint>& places, bool lossless);
 
 /// Holds the streams of a run: their lanes on lcores, the lanes that are being removed, and the counts of
 /// former streams.
@@ -148,7 +149,7 @@ class StreamSet {
                     const std::vector<QueueLayout>& queues);
     void install(Stream& stream, std::unique_ptr<StreamLane> lane);
     void share_caches();
-    void keep_places(Stream& stream, const std::vector<Endpoint>& endpoints);
+    void keep_places(Stream& stream, const std::vector<PathEndpoint>& endpoints);
     void grow_loans();
     void let_go(Stream& stream);
     bool leave(Stream& stream, Leaving& leaving);

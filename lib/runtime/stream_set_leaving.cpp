@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <chrono>
+#include <optional>
 
 #include <rte_cycles.h>
 
+#include "runtime/paths.hpp"
 #include "runtime/stream_set.hpp"
 
 /// Removes lanes of streams, and ends streams: by a stop item, or because their heaps are not taken.
@@ -257,22 +260,49 @@ void StreamSet::share_stops(const std::vector<ReceivePlan>& plans) {
     }
 }
 
+namespace {
+
+/// Returns whether stop items of all endpoints have come. One path is enough, once the other one has had the
+/// time that it may be behind; `since` notes when that began.
+template <class Seen>
+bool stopped_on_paths(const ReceivePlan& r, const Seen& has_seen,
+                      std::optional<std::chrono::steady_clock::time_point>& since) {
+    bool all = true;
+    for (std::size_t i = 0; i < r.endpoints.size(); i++) {
+        bool any = false;
+        for_each_path(r, [&](std::size_t path, const std::string&, const std::vector<Endpoint>& endpoints) {
+            const bool seen = has_seen(PathEndpoint{endpoints[i], static_cast<std::uint8_t>(path)});
+            any |= seen;
+            all &= seen;
+        });
+        if (!any)
+            return false;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (!since)
+        since = now;
+    return all || std::chrono::duration<double>(now - *since).count() >= r.path_skew;
+}
+
+}  // namespace
+
 bool StreamSet::all_stopped(const std::vector<ReceivePlan>& plans) const {
     bool any = false;
     for (std::size_t i = 0; i < current_.size(); i++) {
         const Stream& s = *current_[i];
         if (!plans[i].enabled)
             continue;
-        const std::vector<Endpoint>& endpoints = plans[i].endpoints;
         std::vector<char> seen(s.places.size(), 0);
         for (const auto& lane : s.lanes)
             for (std::size_t e = 0; e < std::min(seen.size(), lane->stops.size()); e++)
                 if (lane->stops[e] != 0)
                     seen[e] = 1;
-        for (std::size_t e = 0; e < seen.size(); e++)
-            if (seen[e] == 0 &&
-                std::find(endpoints.begin(), endpoints.end(), s.places.all()[e]) != endpoints.end())
-                return false;
+        const auto has_seen = [&](const PathEndpoint& e) {
+            const std::size_t place = s.places.of(e);
+            return place < seen.size() && seen[place] != 0;
+        };
+        if (!stopped_on_paths(plans[i], has_seen, current_[i]->stopped_on_one_path))
+            return false;
         any |= !s.lanes.empty();
     }
     return any;

@@ -62,7 +62,7 @@ void StreamSet::serve_users(const std::vector<ReceivePlan>& plans, bool on_their
         s.users->drop_if_abandoned();
         watch_held(s);
         if (plans[i].enabled && !s.source_ended && !on_their_way && !s.lanes.empty() &&
-            ports_[plans[i].port].device().exhausted())
+            is_exhausted(ports_, plans[i]))
             end_source(s);
         s.users->set_ended(has_handed_over(s) && (!plans[i].enabled || !s.lanes.empty()));
     }
@@ -98,7 +98,7 @@ void StreamSet::watch_held(Stream& stream) {
 void StreamSet::serve_chunks(Stream& stream, const ReceivePlan& plan, bool on_their_way) {
     if (stream.lanes.empty())
         return;
-    if (!stream.source_ended && !on_their_way && ports_[plan.port].device().exhausted())
+    if (!stream.source_ended && !on_their_way && is_exhausted(ports_, plan))
         end_source(stream);
     if (has_handed_over(stream))
         stream.chunks->close();

@@ -74,7 +74,7 @@ ChunkStats stats_of(const stats::StreamSnapshot& s, double ticks_per_second) {
     ChunkStats r;
     r.packets = s.received;
     r.packets_placed = of(placed);
-    r.packets_duplicate = of(duplicate);
+    r.packets_duplicate = of(duplicate) + of(redundant);
     r.packets_late = of(late);
     r.packets_future = of(future);
     r.packets_no_chunk = of(no_chunk);

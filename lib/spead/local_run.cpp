@@ -92,9 +92,10 @@ LocalRun::LocalRun(const runtime::ReceivePlan& plan, const LocalReceiver::Parts&
       reader_(std::move(readers)),
       chunks_(make_chunks(plan, parts), EndChunks{parts.of_group}),
       look_after_(static_cast<std::uint64_t>(kHousekeeping * ticks_per_second())) {
-    const recv::LaneConfig config = runtime::lane_config(plan, plan.endpoints, reader_->lossless());
+    const recv::LaneConfig config =
+        runtime::lane_config(plan, runtime::of_one_path(plan.endpoints), reader_->lossless());
     lane_ = std::make_shared<recv::DatagramLane>(config, runtime::own_heap_bytes(plan), parts.resident);
-    places_.keep(plan.endpoints, false);
+    places_.keep(runtime::of_one_path(plan.endpoints), false);
     if (chunks_) {
         const auto alone = alone_in(parts.of_group);
         lane_->fill(chunks_->make_lane(lane_->lane().counters,
@@ -170,10 +171,10 @@ void LocalRun::change(const std::vector<Endpoint>& endpoints) {
     if (!reader_)
         return;
     runtime::EndpointPlaces then = places_;
-    then.keep(endpoints, false);
+    then.keep(runtime::of_one_path(endpoints), false);
     std::vector<recv::DatagramLane::Place> all;
     for (const Endpoint& e : endpoints)
-        all.push_back({e, static_cast<std::uint16_t>(then.of(e))});
+        all.push_back({e, static_cast<std::uint16_t>(then.of({e, 0}))});
     reader_->receive(endpoints);
     lane_->receive(all);
     places_ = std::move(then);

@@ -177,6 +177,8 @@ runtime::Plan merged(runtime::Plan running, runtime::Plan given,
     const std::size_t part = given.receives.empty() ? 0 : given.memory.heaps / given.receives.size();
     for (runtime::ReceivePlan& r : given.receives) {
         r.port = names[r.port];
+        for (std::string& port : r.paths)
+            port = names[port];
         if (r.memory == 0)
             r.memory = part;
         running.receives.push_back(std::move(r));

@@ -40,7 +40,7 @@ RecvStats stats_of(const stats::StreamSnapshot& s) {
     RecvStats r;
     r.packets = s.received;
     r.packets_placed = of(s, placed);
-    r.packets_duplicate = of(s, duplicate);
+    r.packets_duplicate = of(s, duplicate) + of(s, redundant);
     r.packets_late = of(s, late) + of(s, future);
     r.packets_no_memory = of(s, no_memory) + of(s, no_chunk);
     r.packets_filtered = of(s, filtered);

@@ -54,6 +54,43 @@ struct CallbackCounts {
     std::uint64_t nonsense = 0;  ///< heaps whose place is not in the chunk
 };
 
+/// Counts for one endpoint of a stream on one lcore, or for one path of it.
+struct EndpointCounters {
+    std::uint64_t packets = 0;
+    std::uint64_t bytes = 0;   ///< payload bytes placed into heaps or chunks
+    std::uint64_t placed = 0;  ///< of `packets`, those placed there
+    std::uint64_t redundant = 0;
+    std::uint64_t late = 0;
+
+    void place(std::uint32_t payload) noexcept {
+        placed++;
+        bytes += payload;
+    }
+    /// Notes the outcome of a packet that was not placed.
+    void note(PacketOutcome outcome) noexcept {
+        redundant += outcome == PacketOutcome::redundant;
+        late += outcome == PacketOutcome::late;
+    }
+    void add(const EndpointCounters& other) noexcept {
+        packets += other.packets;
+        placed += other.placed;
+        bytes += other.bytes;
+        redundant += other.redundant;
+        late += other.late;
+    }
+    void take(const EndpointCounters& before) noexcept {
+        packets -= before.packets;
+        placed -= before.placed;
+        bytes -= before.bytes;
+        redundant -= before.redundant;
+        late -= before.late;
+    }
+    bool operator==(const EndpointCounters&) const = default;
+};
+
+/// Limits the paths by which a stream may come.
+inline constexpr std::size_t kMaxPaths = 2;
+
 /// Counts for one stream on one lcore.
 struct alignas(kCacheLine) StreamCounters {
     std::array<std::uint64_t, kPacketOutcomes> packets{};
@@ -101,20 +138,12 @@ struct alignas(kCacheLine) StreamCounters {
     /// Holds the bytes of the last packet that was cut otherwise than those before, and theirs; 0: none.
     std::uint32_t odd_packet = 0;
     std::uint32_t usual_packet = 0;
+    /// Counts for each path of a stream that has two: those of former endpoints, to which looks add the
+    /// present ones' (recv/lane.hpp).
+    std::array<EndpointCounters, kMaxPaths> paths{};
 
     std::uint64_t& operator[](PacketOutcome o) { return packets[static_cast<std::size_t>(o)]; }
     std::uint64_t operator[](PacketOutcome o) const { return packets[static_cast<std::size_t>(o)]; }
-};
-
-/// Counts for one endpoint of a stream on one lcore.
-struct EndpointCounters {
-    std::uint64_t packets = 0;
-    std::uint64_t bytes = 0;  ///< payload bytes placed into heaps
-
-    void add(const EndpointCounters& other) noexcept {
-        packets += other.packets;
-        bytes += other.bytes;
-    }
 };
 
 /// Counts the bins of bursts by packets: 1, 2 to 3, 4 to 7... and a bin for full ones.

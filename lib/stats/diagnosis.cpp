@@ -11,6 +11,7 @@
 #include "base/heap_limits.hpp"
 #include "stats/chunk_findings.hpp"
 #include "stats/loss_record.hpp"
+#include "stats/path_findings.hpp"
 #include "stats/rates.hpp"
 #include "stats/since.hpp"
 #include "stats/sink_findings.hpp"
@@ -191,7 +192,7 @@ void Findings::ghosts(const StreamSnapshot& s) {
 std::uint64_t Findings::missed_for(const StreamSnapshot& s) const {
     std::uint64_t missed = 0;
     for (const PortSnapshot& p : snapshot_.ports)
-        if (s.port.empty() || s.port == p.name)
+        if (s.comes_by(p.name))
             missed += p.nic.missed + p.nic.no_mbuf;
     return missed;
 }
@@ -301,6 +302,8 @@ void Findings::stream(const StreamSnapshot& s) {
         add(Cause::packets_too_large, Stage::packet, s.name, of(s, PacketOutcome::oversize), "packets",
             "were larger than --max-packet-size", "raise it");
     refused_by_decoder(s);
+    for (Finding& finding : path_findings(s, snapshot_.duration_s - s.changed_s))
+        all_.push_back(std::move(finding));
     add(Cause::heaps_too_large, Stage::packet, s.name, of(s, PacketOutcome::heap_too_big), "packets",
         "were of heaps larger than --max-heap-bytes", "raise it");
     if (s.chunks.any()) {
@@ -325,7 +328,8 @@ void Findings::stream(const StreamSnapshot& s) {
         "raise --max-heaps, or give each sender a substream (--substreams)");
     if (s.heaps_interleaved_evictions == 0)
         add(Cause::late, Stage::window, s.name, of(s, PacketOutcome::late), "packets",
-            "came after their heap had been given up", "raise --max-heaps, or --heap-timeout if it is set");
+            "came after their heap had been given up" + late_path(s),
+            "raise --max-heaps, or --heap-timeout if it is set");
     ghosts(s);
     memory(s);
     dropped(s);
@@ -340,7 +344,7 @@ void Findings::stream(const StreamSnapshot& s) {
 /// Finds why packets were lost before an lcore fetched them. Nobody misses those of a port without a stream.
 void Findings::missed(const PortSnapshot& p) {
     if (std::none_of(snapshot_.streams.begin(), snapshot_.streams.end(),
-                     [&p](const StreamSnapshot& s) { return s.port.empty() || s.port == p.name; }))
+                     [&p](const StreamSnapshot& s) { return s.comes_by(p.name); }))
         return;
     // The kernel counts them with the others.
     const std::string_view or_wrong =
@@ -389,7 +393,7 @@ void Findings::unmatched(const PortSnapshot& p) {
     const std::uint64_t count = of(p, PortOutcome::unmatched);
     std::vector<std::string> without;
     for (const StreamSnapshot& s : snapshot_.streams)
-        if (waits_for_packets(s) && (s.port.empty() || s.port == p.name))
+        if (waits_for_packets(s) && s.comes_by(p.name))
             without.push_back(s.name);
     if (without.empty() && count <= of(p, PortOutcome::stream))
         return;
@@ -407,7 +411,7 @@ void Findings::unmatched(const PortSnapshot& p) {
 void Findings::no_buffers(const PortSnapshot& p) {
     std::uint64_t held = 0;
     for (const StreamSnapshot& s : snapshot_.streams)
-        if (s.port.empty() || s.port == p.name)
+        if (s.comes_by(p.name))
             held += s.held_now;
     std::string what = "the port had no buffer to receive into";
     if (p.buffers)

@@ -26,6 +26,8 @@ enum class Cause : std::uint8_t {
     network_loss,         ///< heaps stayed incomplete although nothing was lost here
     cut_by_join,          ///< no more heaps than may have begun before their groups were joined
     nothing_came,         ///< a stream had no packet, and none that it may have missed was seen
+    path_silent,          ///< one of a stream's two paths brought nothing
+    path_loss,            ///< one of a stream's two paths lacked packets that the other one brought
     duplicates,           ///< the same packets came more than once
     fragments,            ///< IP fragments
     bad_checksums,        ///< damaged on the way

@@ -62,6 +62,8 @@ void take_stream(StreamSnapshot& s, const StreamSnapshot& base) {
     s.heaps_verified -= base.heaps_verified;
     s.heaps_wrong -= base.heaps_wrong;
     s.chunks.take(base.chunks);
+    for (std::size_t path = 0; path < kMaxPaths; path++)
+        s.paths[path].take(base.paths[path]);
     s.late_sources.take(base.late_sources);
     s.future_sources.take(base.future_sources);
     for (AxisPresence& axis : s.axes)

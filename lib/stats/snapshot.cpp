@@ -173,6 +173,8 @@ void StreamSnapshot::add(const StreamCounters& block, std::uint64_t delivered, s
     chunks.callback_rejected += block.callback.rejected;
     chunks.callback_nonsense += block.callback.nonsense;
     chunks.heaps_late += block.heaps_late;
+    for (std::size_t path = 0; path < kMaxPaths; path++)
+        paths[path].add(block.paths[path]);
 }
 
 void StreamSnapshot::add(const StreamSnapshot& other) {
@@ -212,6 +214,8 @@ void StreamSnapshot::add(const StreamSnapshot& other) {
     lcores_tracked += other.lcores_tracked;
     add_strange(*this, other);
     add_each(events, other.events);
+    for (std::size_t path = 0; path < kMaxPaths; path++)
+        paths[path].add(other.paths[path]);
 }
 
 void PortSnapshot::add(const RxCounters& queue) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -104,6 +105,15 @@ struct StreamSnapshot {
     };
     Carried carried;
 
+    // Only of a stream with two paths (stats/paths.hpp).
+    std::vector<std::string> path_ports;  ///< empty: it has one path
+    std::array<EndpointCounters, kMaxPaths> paths{};
+
+    /// Returns whether its packets may come by the port.
+    bool comes_by(const std::string& on) const noexcept {
+        return port.empty() || port == on ||
+               std::find(path_ports.begin(), path_ports.end(), on) != path_ports.end();
+    }
     /// Returns the heaps without a place in the hand-over queue, except ghosts.
     std::uint64_t heaps_without_place() const noexcept { return heaps_dropped_full - heaps_dropped_ghosts; }
     /// Returns those that found no free heap memory.

@@ -19,6 +19,8 @@ enum class StreamEvent : std::uint8_t {
     resync,         ///< the time of its packets jumped, and its chunks with it; likewise of every stream
     stalled,        ///< an lcore that receives it does not answer; likewise, and `back` when it does
     callback_slow,  ///< its place callback takes much of an lcore's time; likewise
+    path_silent,    ///< one of its two paths brings no packet while the other one does; likewise
+    path_back,      ///< a packet of that path after that
     // Events of senders.
     stuck,    ///< its port has taken nothing, and given nothing back, for a second
     unstuck,  ///< it does so again
@@ -28,7 +30,8 @@ enum class StreamEvent : std::uint8_t {
 /// Counts the events of received streams: those before `stuck`.
 inline constexpr std::size_t kStreamEvents = static_cast<std::size_t>(StreamEvent::stuck);
 inline constexpr std::array<std::string_view, kStreamEvents> kStreamEventNames{
-    "silent", "back", "losing", "slow", "recovered", "sink_failed", "resync", "stalled", "callback_slow"};
+    "silent", "back",    "losing",        "slow",        "recovered", "sink_failed",
+    "resync", "stalled", "callback_slow", "path_silent", "path_back"};
 /// Counts the events of senders: those from `stuck` on.
 inline constexpr std::size_t kSendEvents = static_cast<std::size_t>(StreamEvent::count_) - kStreamEvents;
 inline constexpr std::array<std::string_view, kSendEvents> kSendEventNames{"stuck", "unstuck"};

@@ -53,7 +53,7 @@ constexpr std::array kSendKeys{
     },
     Key{
         .name = "endpoints",
-        .field = endpoint_list<SendPlan>,
+        .field = endpoint_list<&SendPlan::endpoint_texts, &SendPlan::endpoints>,
         .required = true,
         .example = "[\"239.1.2.3:7148\"]",
         .option = "ENDPOINT",

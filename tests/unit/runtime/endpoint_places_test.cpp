@@ -11,8 +11,8 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-Endpoint group(std::uint32_t n) {
-    return {Ipv4{0xEF000000 + n}, 7148, {}};
+PathEndpoint group(std::uint32_t n, std::uint8_t path = 0) {
+    return {{Ipv4{0xEF000000 + n}, 7148, {}}, path};
 }
 
 TEST(EndpointPlaces, StayTheSameWhileOthersComeAndGo) {
@@ -52,6 +52,20 @@ TEST(EndpointPlaces, HaveTheNumbersOfTheirEndpointsInThePlan) {
     places.keep({group(2), group(3)}, false);
     EXPECT_THAT(places.numbers({group(2), group(3)}, {1, 0}), ElementsAre(1, 0, 1))
         << "packets to 1 may still come";
+}
+
+TEST(EndpointPlaces, TheSameEndpointOfTwoPathsHasTwoPlacesAndOneNumber) {
+    EndpointPlaces places;
+    const std::vector<PathEndpoint> all{group(1), group(2), group(1, 1), group(2, 1)};
+    EXPECT_THAT(places.keep(all, false), ElementsAre(0, 1, 2, 3));
+    EXPECT_EQ(places.of(group(2, 1)), 3U);
+    EXPECT_THAT(places.numbers(all, {}), ElementsAre(0, 1, 0, 1));
+    EXPECT_THAT(places.paths(), ElementsAre(0, 0, 1, 1));
+    // One that comes in front changes the numbers, and no place.
+    const std::vector<PathEndpoint> more{group(3), group(1), group(2), group(3, 1), group(1, 1), group(2, 1)};
+    EXPECT_THAT(places.keep(more, false), ElementsAre(4, 5));
+    EXPECT_THAT(places.numbers(more, {}), ElementsAre(1, 2, 1, 2, 0, 0));
+    EXPECT_THAT(places.paths(), ElementsAre(0, 0, 1, 1, 0, 1));
 }
 
 }  // namespace

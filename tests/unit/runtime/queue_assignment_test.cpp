@@ -226,5 +226,53 @@ TEST(PortAssignment, EveryPacketHasOneWay) {
             }
 }
 
+/// Returns the lcores that get packets of an endpoint on a path, whatever queue brings them.
+std::set<Cpus> lcores_of(const PortAssignment& s, std::uint16_t endpoint) {
+    std::set<Cpus> all;
+    for (const QueueLayout& q : s.queues)
+        for (const Delivery& d : q.deliveries)
+            if (d.endpoint == endpoint)
+                all.insert(d.cpus);
+    return all;
+}
+
+TEST(PortAssignment, AnEndpointHasTheSameLcoresOnBothPathsWhateverTheirQueues) {
+    const Cpus lcores{5, 6, 7};
+    const std::vector<Endpoint> two(kFour.begin(), kFour.begin() + 2);
+    for (const std::vector<Endpoint>& endpoints : {kOne, two, kFour}) {
+        // The first port has other streams, too, and the second has fewer queues.
+        const std::vector<StreamOnPort> first{{0, kOther, {9, 7}}, {1, endpoints, lcores, 0, true}};
+        const std::vector<StreamOnPort> second{{1, endpoints, lcores, 1, true}};
+        for (const port::Capabilities& a : {rules(), rules(true), flows(), port::Capabilities{}})
+            for (const port::Capabilities& b : {rules(), rules(true), flows(), port::Capabilities{}}) {
+                const PortAssignment one = assign_queues(0, a, Cpus{9, 7, 5, 6}, 4, first, {});
+                const PortAssignment other = assign_queues(1, b, lcores, 2, second, {});
+                for (std::uint16_t e = 0; e < endpoints.size(); e++) {
+                    std::set<Cpus> of_first;
+                    for (const QueueLayout& q : one.queues)
+                        for (const Delivery& d : q.deliveries)
+                            if (d.receive == 1 && d.endpoint == e) {
+                                EXPECT_EQ(d.path, 0U);
+                                of_first.insert(d.cpus);
+                            }
+                    EXPECT_THAT(of_first, SizeIs(1)) << "endpoint " << e;
+                    EXPECT_EQ(of_first, lcores_of(other, e)) << "endpoint " << e;
+                }
+            }
+    }
+}
+
+TEST(PortAssignment, EveryLcoreOfTwoPathsHasWork) {
+    const Cpus lcores{5, 6, 7};
+    const std::vector<StreamOnPort> streams{{0, kFour, lcores, 0, true}};
+    const PortAssignment s = assign_queues(0, rules(), lcores, 3, streams, {});
+    std::set<unsigned> busy;
+    for (const QueueLayout& q : s.queues)
+        for (const Delivery& d : q.deliveries)
+            busy.insert(d.cpus.begin(), d.cpus.end());
+    EXPECT_THAT(busy, ElementsAre(5, 6, 7));
+    EXPECT_FALSE(s.by_heap_count) << "endpoints are enough for all, and each comes by its lcore's queue";
+}
+
 }  // namespace
 }  // namespace spead::runtime

@@ -214,5 +214,60 @@ TEST(StreamHealth, AJumpIsAnEventWithASentenceOfItsOwn) {
     EXPECT_EQ(sentence_of("s0", {StreamEvent::losing, 1, "x"}), "stream s0 is losing: x");
 }
 
+/// Watches a stream with two paths.
+class WatchedPaths {
+  public:
+    WatchedPaths() : health({0, 0, 0, 1}) {
+        counts.path_ports = {"p0", "p1"};
+        step(0, 0, 0);
+    }
+    /// Goes on by `duration` seconds, with so many packets of each path.
+    std::vector<StreamEvent> step(double duration, std::uint64_t first, std::uint64_t second) {
+        now += duration;
+        counts.path_packets[0] += first;
+        counts.path_packets[1] += second;
+        counts.packets += first + second;
+        std::vector<StreamEvent> kinds;
+        for (const stats::LastEvent& e : health.update(now, counts)) {
+            kinds.push_back(e.kind);
+            text = e.text;
+        }
+        return kinds;
+    }
+
+    StreamHealth health;
+    StreamHealth::Counts counts;
+    double now = 100;
+    std::string text;
+};
+
+TEST(StreamHealth, TellsAPathThatIsSilentWhileTheOtherOneIsNot) {
+    WatchedPaths w;
+    EXPECT_THAT(w.step(0.5, 10, 10), IsEmpty());
+    EXPECT_THAT(w.step(0.5, 10, 0), IsEmpty());
+    EXPECT_EQ(w.health.state(), "ok");
+    EXPECT_THAT(w.step(0.5, 10, 0), IsEmpty());
+    EXPECT_THAT(w.step(0.5, 10, 0), ElementsAre(StreamEvent::path_silent));
+    EXPECT_THAT(w.text, HasSubstr("by port p1 has brought no packet for 1.5 s"));
+    EXPECT_EQ(w.health.state(), "path_silent");
+    EXPECT_THAT(w.step(5, 10, 0), IsEmpty()) << "once";
+    EXPECT_THAT(w.step(0.5, 10, 1), ElementsAre(StreamEvent::path_back));
+    EXPECT_THAT(w.text, HasSubstr("by port p1 brings packets again after 7.0 s"));
+    EXPECT_EQ(w.health.state(), "ok");
+    EXPECT_EQ(w.health.events(StreamEvent::path_silent), 1U);
+}
+
+TEST(StreamHealth, AStreamThatPausesHasNoSilentPath) {
+    WatchedPaths w;
+    EXPECT_THAT(w.step(0.5, 10, 10), IsEmpty());
+    EXPECT_THAT(w.step(50, 0, 0), IsEmpty());
+    EXPECT_THAT(w.step(0.01, 10, 0), IsEmpty()) << "one is the first to come again";
+    EXPECT_THAT(w.step(0.01, 0, 10), IsEmpty());
+    EXPECT_THAT(w.step(50, 0, 10), IsEmpty()) << "again, and it was the last before the pause, too";
+    EXPECT_THAT(w.step(0.6, 0, 10), IsEmpty());
+    EXPECT_THAT(w.step(0.6, 0, 10), ElementsAre(StreamEvent::path_silent));
+    EXPECT_THAT(w.text, HasSubstr("by port p0"));
+}
+
 }  // namespace
 }  // namespace spead::runtime

@@ -226,6 +226,36 @@ inline const CauseRow kStreamCauseRows[] = {
      Stage::network,
      "s0: 77 heaps",
      {"before their group was joined"}},
+    {"PathSilent",
+     [](Snapshot& s) {
+         s.streams[0].path_ports = {"p0", "p1"};
+         s.streams[0].paths[0] = {.packets = 77, .placed = 77};
+         s.duration_s = 10;
+     },
+     Cause::path_silent,
+     Stage::network,
+     "s0: 77 packets came by one path alone",
+     {"port p1 has brought nothing", "link"}},
+    {"PathLoss",
+     [](Snapshot& s) {
+         s.streams[0].path_ports = {"p0", "p1"};
+         s.streams[0].paths[0] = {.packets = 177, .placed = 100, .redundant = 77};
+         s.streams[0].paths[1] = {.packets = 100, .placed = 77, .redundant = 23};
+     },
+     Cause::path_loss,
+     Stage::network,
+     "s0: 77 packets did not come by the path of port p1",
+     {"other path brought them", "drops on that path"}},
+    {"LateOfOnePath",
+     [](Snapshot& s) {
+         set(s, PacketOutcome::late);
+         s.streams[0].path_ports = {"p0", "p1"};
+         s.streams[0].paths[1].late = 77;
+     },
+     Cause::late,
+     Stage::window,
+     "s0: 77 packets came after their heap had been given up, most of them by port p1",
+     {"--max-heaps"}},
     {"DuplicatesOfOne",
      [](Snapshot& s) { set(s, PacketOutcome::duplicate); },
      Cause::duplicates,

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "observe/path_report.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "base/units.hpp"
+#include "stats/paths.hpp"
+
+namespace spead::observe {
+
+Json paths_json(const stats::StreamSnapshot& s) {
+    Json all = Json::array();
+    for (std::size_t path = 0; path < s.path_ports.size(); path++) {
+        const stats::EndpointCounters& c = s.paths[path];
+        all.push_back({{"port", s.path_ports[path]},
+                       {"received", c.packets},
+                       {"used", c.placed},
+                       {"redundant", c.redundant},
+                       {"late", c.late},
+                       {"missing", stats::missing_packets(s, path)},
+                       {"used_bytes", c.bytes}});
+    }
+    return all;
+}
+
+void add_path_rows(Table& table, const stats::StreamSnapshot& s) {
+    for (std::size_t path = 0; path < s.path_ports.size(); path++) {
+        const stats::EndpointCounters& c = s.paths[path];
+        table.row("path of", s.name);
+        table.word("port", s.path_ports[path]);
+        table.count("received", c.packets);
+        table.count("used", c.placed);
+        table.count("redundant", c.redundant);
+        table.count_if_any("late", c.late);
+        const std::uint64_t missing = stats::missing_packets(s, path);
+        table.number("missing", missing_text(std::to_string(missing), missing, c.placed + c.redundant));
+        table.number("used payload", human_size(c.bytes));
+    }
+}
+
+}  // namespace spead::observe

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stats/path_findings.hpp"
+
+#include <fmt/core.h>
+
+#include "stats/paths.hpp"
+
+namespace spead::stats {
+
+namespace {
+
+/// Holds the seconds that a path has for its first packet.
+constexpr double kPatience = 2;
+
+}  // namespace
+
+std::vector<Finding> path_findings(const StreamSnapshot& s, double seconds) {
+    std::vector<Finding> all;
+    for (std::size_t path = 0; path < s.path_ports.size(); path++) {
+        const std::uint64_t missing = missing_packets(s, path);
+        if (missing == 0)
+            continue;
+        const std::string& port = s.path_ports[path];
+        if (s.paths[path].packets == 0 && seconds >= kPatience)
+            all.push_back(
+                {Cause::path_silent, Stage::network, s.name, missing, "packets",
+                 fmt::format("came by one path alone: the path by port {} has brought nothing", port),
+                 "look at that port's link and network: a loss on the other path is final now"});
+        else if (s.paths[path].packets != 0)
+            all.push_back(
+                {Cause::path_loss, Stage::network, s.name, missing, "packets",
+                 fmt::format("did not come by the path of port {}, or came too late; the other path "
+                             "brought them",
+                             port),
+                 "look for drops on that path: no data are lost as long as the other one has "
+                 "the packets"});
+    }
+    return all;
+}
+
+std::string late_path(const StreamSnapshot& s) {
+    std::uint64_t all = 0;
+    for (const EndpointCounters& path : s.paths)
+        all += path.late;
+    for (std::size_t path = 0; path < s.path_ports.size(); path++)
+        if (2 * s.paths[path].late > all)
+            return fmt::format(
+                ", most of them by port {}: that path is behind the other one by more than the "
+                "heaps that may be open",
+                s.path_ports[path]);
+    return {};
+}
+
+}  // namespace spead::stats

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "stats/finding.hpp"
+#include "stats/snapshot.hpp"
+
+namespace spead::stats {
+
+/// Returns the findings that only a stream with two paths can have; none for others. `seconds`: how long it
+/// has been received.
+std::vector<Finding> path_findings(const StreamSnapshot& s, double seconds);
+/// Returns the end of a sentence about late packets that names the path of most of them; empty: there is
+/// none.
+std::string late_path(const StreamSnapshot& s);
+
+}  // namespace spead::stats

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`dpdk-spead recv` of streams with two paths, from two pcap files that the test writes: what either brings arrives once."""
+
+import random
+
+import harness
+import wire
+from pcap_recv_test import ENDPOINT, GROUP, Received, frames_of, payloads
+
+OTHER = "239.129.1.1"
+
+
+class TwoPaths(harness.ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.sink = self.directory / "out"
+
+    def ports(self, first, second):
+        """Writes the files of both paths. Returns the devices that read them."""
+        devices = []
+        for number, frames in enumerate((first, second)):
+            capture = self.directory / f"path{number}-{self._runs}.pcap"
+            wire.write_pcap(capture, frames)
+            devices.append(f"net_pcap{number},rx_pcap={capture}")
+        return devices
+
+    def receive(self, first, second, *options, status=0, endpoints=(ENDPOINT,)):
+        one, other = self.ports(first, second)
+        return self.run_program("recv", "--two-paths", *endpoints, "--port", one, "--port", other, "--sink",
+                                f"file:{self.sink}", *options, status=status).report
+
+    def assert_paths(self, report, *expected):
+        """Checks the counts of both paths, and that they add up to the stream's."""
+        stream = report["streams"][0]
+        for path, wanted in zip(stream["paths"], expected):
+            self.assertEqual({name: path[name] for name in wanted}, wanted, path)
+        packets = stream["packets"]
+        for name, all_of_them in (("received", packets["received"]), ("used", packets["placed"]),
+                                  ("redundant", packets["redundant"]), ("late", packets["late"])):
+            self.assertEqual(sum(path[name] for path in stream["paths"]), all_of_them, name)
+        self.assertEqual(sum(path["used_bytes"] for path in stream["paths"]), stream["bytes"])
+        self.assertEqual(stream["info"]["recovered"], sum(path["missing"] for path in stream["paths"]))
+
+    def test_without_loss_the_second_copies_are_redundant_and_no_finding(self):
+        heaps = payloads(20, 10000)
+        report = self.receive(frames_of(heaps), frames_of(heaps))
+        self.assertEqual(Received(self.sink).complete(), heaps)
+        self.assert_stream(report, "s0", received=400, placed=200, redundant=200, duplicate=0, started=20, complete=20)
+        self.assert_paths(report, {"port": "p0", "received": 200, "missing": 0}, {"port": "p1", "received": 200, "missing": 0})
+        self.assertEqual(report["findings"], [])
+
+    def test_what_either_brings_arrives_with_loss_and_disorder_on_both(self):
+        for seed in range(6):
+            with self.subTest(seed=seed):
+                self.sink = self.directory / f"out{seed}"
+                source = random.Random(seed)
+                # Heaps of one packet, too.
+                heaps = {number: source.randbytes(source.choice((700, 5000, 9000))) for number in range(1, 201)}
+                packets = [(number, data) for number, payload in heaps.items() for data in wire.heap(number, payload)]
+                kept = []
+                for _ in range(2):
+                    some = [at for at in range(len(packets)) if source.random() > 0.05]
+                    some.sort(key=lambda at: at + source.uniform(0, 10))
+                    kept.append(some)
+                report = self.receive(*[[wire.frame(packets[at][1], GROUP) for at in some] for some in kept])
+                any_of_them = set(kept[0]) | set(kept[1])
+                lost = {packets[at][0] for at in set(range(len(packets))) - any_of_them}
+                self.assertEqual(Received(self.sink).complete(), {n: p for n, p in heaps.items() if n not in lost})
+                self.assert_stream(report, "s0", placed=len(any_of_them), late=0, duplicate=0,
+                                   redundant=len(kept[0]) + len(kept[1]) - len(any_of_them))
+                self.assert_paths(report, *({"received": len(some), "missing": len(any_of_them - set(some))} for some in kept))
+                self.assertLessEqual({f["cause"] for f in report["findings"]}, {"path_loss", "network_loss", "cut_by_join", "late"})
+                self.assertIn("path_loss", {f["cause"] for f in report["findings"]})
+
+    def test_one_path_may_end_in_the_middle_and_lose_nothing(self):
+        heaps = payloads(40, 10000)
+        frames = frames_of(heaps)
+        report = self.receive(frames, frames[:150])
+        self.assertEqual(Received(self.sink).complete(), heaps)
+        self.assert_paths(report, {"received": 400, "missing": 0}, {"received": 150, "missing": 250})
+
+    def test_a_path_without_packets_is_named(self):
+        heaps = payloads(10, 5000)
+        report = self.receive([], frames_of(heaps))
+        self.assertEqual(Received(self.sink).complete(), heaps)
+        self.assert_paths(report, {"received": 0, "missing": 50}, {"received": 50, "used": 50, "missing": 0})
+
+    def test_a_stop_item_of_one_path_ends_the_run(self):
+        heaps = payloads(10, 5000)
+        stop = [wire.frame(wire.stop(99), GROUP)]
+        for first, second in ((stop, []), ([], stop), (stop, stop)):
+            with self.subTest(first=bool(first), second=bool(second)):
+                self.sink = self.directory / f"stop{bool(first)}{bool(second)}"
+                report = self.receive(frames_of(heaps) + first, frames_of(heaps) + second, "--exit-on-stop", "--path-skew",
+                                      "10ms")
+                self.assertEqual(Received(self.sink).complete(), heaps)
+                self.assert_stream(report, "s0", control=1, redundant=50 + len(first) + len(second) - 1)
+
+    def test_groups_may_differ_and_ports_be_one(self):
+        heaps = payloads(10, 5000)
+        other = [wire.frame(data, OTHER, port=7149) for number, payload in heaps.items() for data in wire.heap(number, payload)]
+        mixed = [frame for pair in zip(frames_of(heaps), other) for frame in pair]
+        capture = self.directory / "both.pcap"
+        wire.write_pcap(capture, mixed)
+        configuration = self.directory / "paths.toml"
+        configuration.write_text(
+            f"""version = 1
+            [[port]]
+            name = "p0"
+            device = "net_pcap0,rx_pcap={capture}"
+            [[receive]]
+            name = "s0"
+            paths = ["p0", "p0"]
+            endpoints = ["{ENDPOINT}"]
+            path_endpoints = ["{OTHER}:7149"]
+            [receive.sink]
+            kind = "file"
+            directory = "{self.sink}"
+            """, encoding="utf-8")
+        report = self.run_program("run", "--config", configuration).report
+        self.assertEqual(Received(self.sink).complete(), heaps)
+        self.assert_paths(report, {"received": 50, "used": 50}, {"received": 50, "redundant": 50})
+        self.assertEqual([e["endpoint"] for e in report["streams"][0]["by_endpoint"]],
+                         [f"{ENDPOINT} on p0", f"{OTHER}:7149 on p0"])
+
+    def test_chunks_of_two_paths_have_every_packet_once(self):
+        source = random.Random(5)
+        heaps = payloads(256, 4096)
+        for way in ("direct", "tracked"):
+            with self.subTest(way=way):
+                packets = []
+                for number, payload in heaps.items():
+                    items = ((wire.IMMEDIATE, 0x1600, number - 1), (wire.ADDRESSED, 0x1000, 0))
+                    packets += wire.heap(number, payload, items) if way == "tracked" else [
+                        wire.packet(number, at, payload[at:at + 1024], 4096, items) for at in range(0, 4096, 1024)]
+                kept = [[at for at in range(len(packets)) if source.random() > 0.05] for _ in range(2)]
+                if way == "tracked":  # the first packet tells where the heap is
+                    kept = [sorted(set(some) | set(range(0, len(packets), 4))) for some in kept]
+                one, other = self.ports(*[[wire.frame(packets[at], GROUP) for at in some] for some in kept])
+                any_of_them = set(kept[0]) | set(kept[1])
+                report = self.run_program("recv", "--two-paths", ENDPOINT, "--port", one, "--port", other, "--placement",
+                                          f"heap 4096; {way}; time: item 0x1600 [64]", "--chunk-window", "4").report
+                self.assert_stream(report, "s0", placed=len(any_of_them), late=0, duplicate=0,
+                                   redundant=len(kept[0]) + len(kept[1]) - len(any_of_them))
+                self.assert_paths(report, *({"received": len(some), "missing": len(any_of_them - set(some))} for some in kept))
+
+    def test_wrong_options_say_what_is_right(self):
+        one, other = self.ports([], [])
+        self.refused("recv", "--two-paths", ENDPOINT, "--port", one, says=("--two-paths", "1 port is given"))
+        self.refused("recv", "--two-paths", ENDPOINT, "--port", one, "--port", other, "--in-order",
+                     says=("--in-order", "has two paths"))
+        self.refused("recv", "--two-paths", ENDPOINT, "--port", one, "--port", other, "--history", "0",
+                     says=("--history", "would be another heap"))
+        self.refused("recv", "--two-paths", ENDPOINT, "--port", one, "--port", other, "--path-skew", "5s",
+                     says=("--history-time", "raise `history_time`"))
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -21,7 +21,7 @@ namespace {
 using runtime::Plan;
 using runtime::ReceivePlan;
 
-const runtime::PortPlan* find_port(const Plan& plan, const std::string& name) {
+const runtime::PortPlan* port_named(const Plan& plan, const std::string& name) {
     const auto found = std::ranges::find(plan.ports, name, &runtime::PortPlan::name);
     return found == plan.ports.end() ? nullptr : &*found;
 }
@@ -36,7 +36,7 @@ std::optional<KeyFault> ports_fault(const Plan& plan, const ReceivePlan& r) {
         return KeyFault{"port", fmt::format("`port` of stream `{}` is {}, and its first path is {}; leave "
                                             "`port` out",
                                             r.name, r.port, r.paths.front())};
-    const runtime::PortPlan* const second = find_port(plan, r.paths.back());
+    const runtime::PortPlan* const second = port_named(plan, r.paths.back());
     if (second == nullptr)
         return KeyFault{
             "paths", fmt::format("there is no port `{}`; name two of the [[port]] tables", r.paths.back())};

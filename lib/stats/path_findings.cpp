@@ -10,7 +10,7 @@ namespace spead::stats {
 namespace {
 
 /// Holds the seconds that a path has for its first packet.
-constexpr double kPatience = 2;
+constexpr double kFirstPacket = 2;
 
 }  // namespace
 
@@ -21,7 +21,7 @@ std::vector<Finding> path_findings(const StreamSnapshot& s, double seconds) {
         if (missing == 0)
             continue;
         const std::string& port = s.path_ports[path];
-        if (s.paths[path].packets == 0 && seconds >= kPatience)
+        if (s.paths[path].packets == 0 && seconds >= kFirstPacket)
             all.push_back(
                 {Cause::path_silent, Stage::network, s.name, missing, "packets",
                  fmt::format("came by one path alone: the path by port {} has brought nothing", port),

@@ -377,7 +377,7 @@ void add_paths(std::vector<MetricFamily>& out, const Snapshot& now) {
                          {}};
     for (const StreamSnapshot& s : now.streams)
         for (std::size_t path = 0; path < s.path_ports.size(); path++) {
-            const stats::EndpointCounters& c = s.paths[path];
+            const stats::PathCounters& c = s.paths[path];
             ClientMetric metric;
             metric.label = {{"stream", s.name}, {"port", s.path_ports[path]}};
             metric.gauge.value = static_cast<double>(stats::missing_packets(s, path));

@@ -11,7 +11,7 @@ namespace spead::observe {
 Json paths_json(const stats::StreamSnapshot& s) {
     Json all = Json::array();
     for (std::size_t path = 0; path < s.path_ports.size(); path++) {
-        const stats::EndpointCounters& c = s.paths[path];
+        const stats::PathCounters& c = s.paths[path];
         all.push_back({{"port", s.path_ports[path]},
                        {"received", c.packets},
                        {"used", c.placed},
@@ -25,7 +25,7 @@ Json paths_json(const stats::StreamSnapshot& s) {
 
 void add_path_rows(Table& table, const stats::StreamSnapshot& s) {
     for (std::size_t path = 0; path < s.path_ports.size(); path++) {
-        const stats::EndpointCounters& c = s.paths[path];
+        const stats::PathCounters& c = s.paths[path];
         table.row("path of", s.name);
         table.word("port", s.path_ports[path]);
         table.count("received", c.packets);

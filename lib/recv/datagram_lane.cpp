@@ -159,6 +159,7 @@ void DatagramLane::receive(std::span<const Place> places) {
     tables.flows = FlowCache(tables.classifier.size());
     tables.flows6 = FlowCache6(tables.classifier.size6());
     lane_.endpoints.resize(size);
+    lane_.unplaced.resize(size);
     lane_.stops_seen.resize(size);
     lane_.numbers = std::move(numbers);
     tables.exchange(source_);

@@ -42,6 +42,7 @@ struct Lane {
           window(config.window, placer, queue, counters),
           max_packet_size(config.max_packet_size),
           endpoints(config.endpoints.size()),
+          unplaced(config.endpoints.size()),
           stops_seen(config.endpoints.size(), 0),
           numbers(config.endpoints.size()) {
         if (config.format)
@@ -56,6 +57,7 @@ struct Lane {
     Decoder decoder;
     const std::uint32_t max_packet_size;
     std::vector<stats::EndpointCounters> endpoints;  ///< in the order of config.endpoints
+    std::vector<stats::UnplacedCounters> unplaced;   ///< likewise
     std::vector<std::uint64_t> stops_seen;           ///< stop items by endpoint
     /// Holds the number of each endpoint in the stream, which its chunks go by. At the start that is its
     /// place; when endpoints come and go, the others keep their places here.
@@ -108,7 +110,7 @@ struct Lane {
     /// Adds the counts of its endpoints to those of their paths, in a copy of its counters. On the lcore.
     void add_paths(stats::StreamCounters& copy) const noexcept {
         for (std::size_t e = 0; e < paths.size(); e++)
-            copy.paths[paths[e]].add(endpoints[e]);
+            copy.paths[paths[e]].add(endpoints[e], unplaced[e]);
     }
 
     /// Restarts everything that is no count: the heap times, and the high-water marks of queue and memory. On

@@ -111,23 +111,27 @@ void BasicRxAgent<Decoder>::touch(Lane<Decoder>& lane) noexcept {
 
 /// Asks the stream's filter. Returns false when the packet was counted, and is not to be placed.
 template <class Decoder>
-[[gnu::noinline]] bool BasicRxAgent<Decoder>::filter(Lane<Decoder>& lane, const heap::PacketView& view,
-                                                     const PacketWay& way, rte_mbuf* mbuf,
-                                                     std::uint32_t payload_at, std::uint64_t now) noexcept {
+[[gnu::noinline]] bool BasicRxAgent<Decoder>::filter(Lane<Decoder>& lane, std::uint16_t endpoint,
+                                                     const heap::PacketView& view, const PacketWay& way,
+                                                     rte_mbuf* mbuf, std::uint32_t payload_at,
+                                                     std::uint64_t now) noexcept {
     heap::PacketView seen = view;
     seen.arrival = now;
     seen.source = sender_key(way.source);
-    return lane.filter->pass({seen, way, mbuf, payload_at}, lane.counters);
+    const bool passes = lane.filter->pass({seen, way, mbuf, payload_at}, lane.counters);
+    lane.unplaced[endpoint].all += passes ? 0 : 1;
+    return passes;
 }
 
 /// Offers the packet to the capture of its stream. Returns true when it ends there.
 template <class Decoder>
-[[gnu::noinline]] bool BasicRxAgent<Decoder>::tapped(Lane<Decoder>& lane, const rte_mbuf* mbuf,
-                                                     std::uint64_t now) noexcept {
+[[gnu::noinline]] bool BasicRxAgent<Decoder>::tapped(Lane<Decoder>& lane, std::uint16_t endpoint,
+                                                     const rte_mbuf* mbuf, std::uint64_t now) noexcept {
     const capture::Tap::Offer offer = lane.tap->offer(*mbuf, now);
     lane.counters.active.seen(now);
     if (!lane.tap->only())
         return false;
+    lane.unplaced[endpoint].all++;
     switch (offer) {
         case capture::Tap::Offer::taken:
             lane.counters[PacketOutcome::captured]++;

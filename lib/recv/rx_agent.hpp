@@ -158,8 +158,8 @@ class BasicRxAgent {
                      std::uint64_t now) noexcept;
     PortOutcome slow_path(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept;
     void pass_on(Source& source, const rte_mbuf* mbuf) noexcept;
-    bool filter(Lane<Decoder>& lane, const heap::PacketView& view, const PacketWay& way, rte_mbuf* mbuf,
-                std::uint32_t payload_at, std::uint64_t now) noexcept;
+    bool filter(Lane<Decoder>& lane, std::uint16_t endpoint, const heap::PacketView& view,
+                const PacketWay& way, rte_mbuf* mbuf, std::uint32_t payload_at, std::uint64_t now) noexcept;
     enum class Accepted : std::uint8_t { counted, copy, waits };
     [[gnu::always_inline]] inline Accepted accept(Lane<Decoder>& lane, std::uint16_t endpoint,
                                                   heap::PacketView& view, std::uint32_t from,
@@ -181,7 +181,8 @@ class BasicRxAgent {
                          Into turn) noexcept;
     void offer_again(const Source& source) noexcept;
     void touch(Lane<Decoder>& lane) noexcept;
-    bool tapped(Lane<Decoder>& lane, const rte_mbuf* mbuf, std::uint64_t now) noexcept;
+    bool tapped(Lane<Decoder>& lane, std::uint16_t endpoint, const rte_mbuf* mbuf,
+                std::uint64_t now) noexcept;
     void copy_chain(const ChainCopy& c, const void* next = nullptr) noexcept;
     static const void* start_of(const ChainCopy& c) noexcept;
     [[gnu::always_inline]] inline void copy_staged(const void* next) noexcept;
@@ -240,15 +241,14 @@ auto BasicRxAgent<Decoder>::accept(Lane<Decoder>& lane, std::uint16_t endpoint, 
     // A stop ends its endpoint whatever became of its heap: two senders may count alike.
     if ((view.flags & heap::PacketView::kStop) != 0) [[unlikely]]
         lane.stops_seen[endpoint]++;
-    stats::EndpointCounters& counters = lane.endpoints[endpoint];
     if (a.outcome != PacketOutcome::placed) [[unlikely]] {
-        counters.note(a.outcome);
+        lane.unplaced[endpoint].note(a.outcome);
         return Accepted::counted;
     }
-    counters.place(view.payload_length);
     if (view.payload_length == 0) [[unlikely]]
         return Accepted::counted;
     record = a.record;
+    lane.endpoints[endpoint].bytes += view.payload_length;
     return Accepted::copy;
 }
 

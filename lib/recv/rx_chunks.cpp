@@ -41,12 +41,12 @@ template <class Decoder>
         if (lane.config.window.stop_on_stop_item)
             lane.chunks->stop();
     }
-    stats::EndpointCounters& counters = lane.endpoints[endpoint];
     if (a.verdict == Verdict::counted) {
-        counters.note(a.outcome);
+        if (a.outcome != PacketOutcome::placed)
+            lane.unplaced[endpoint].note(a.outcome);
         return Accepted::counted;
     }
-    counters.place(view.payload_length);
+    lane.endpoints[endpoint].bytes += view.payload_length;
     if (lane.gathering) [[unlikely]] {
         lane.gathering->tickets().take();
         gather_chain(lane, source, mbuf, *a.base + a.offset, payload_at, view.payload_length);
@@ -80,6 +80,7 @@ template <class Decoder>
         if (a.mbuf->nb_segs != 1 && a.lane->gathering && !a.lane->gathering->fits(a.mbuf->nb_segs))
             [[unlikely]] {
             a.lane->counters[PacketOutcome::no_chunk]++;
+            a.lane->unplaced[a.endpoint].all++;
             continue;
         }
         // A source that waits keeps its packets in order; this one is behind them.

@@ -89,11 +89,12 @@ template <class Decoder>
         return PortOutcome::unmatched;
     Lane<Decoder>& lane = *lanes_[target->lane];
     lane.endpoints[target->endpoint].packets++;
-    if (lane.tap != nullptr && tapped(lane, mbuf, now)) [[unlikely]]
+    if (lane.tap != nullptr && tapped(lane, target->endpoint, mbuf, now)) [[unlikely]]
         return PortOutcome::stream;
     touch(lane);
     if (udp.payload_length > lane.max_packet_size) [[unlikely]] {
         lane.counters[PacketOutcome::oversize]++;
+        lane.unplaced[target->endpoint].all++;
         return PortOutcome::stream;
     }
     const std::size_t have = fetch_datagram_header(lane.decoder, head, udp);
@@ -102,6 +103,7 @@ template <class Decoder>
     std::uint32_t payload_at = 0;  // in the frame, once it is decoded
     if (!lane.decoder.decode(datagram, have, udp.payload_length, view, payload_at)) [[unlikely]] {
         lane.counters[lane.decoder.refusal()]++;
+        lane.unplaced[target->endpoint].all++;
         return PortOutcome::stream;
     }
     payload_at += udp.payload_offset;
@@ -114,7 +116,7 @@ template <class Decoder>
             else
                 flows.learn_format(head.data(), udp, *target, most);
         });
-    if (lane.filter && !filter(lane, view, way_of(udp), mbuf, payload_at, now))
+    if (lane.filter && !filter(lane, target->endpoint, view, way_of(udp), mbuf, payload_at, now))
         return PortOutcome::stream;
     heap::Record* record = nullptr;
     view.arrival = now;

@@ -30,19 +30,20 @@ bool BasicRxAgent<Decoder>::take(Source& source, std::uint16_t lane_number, std:
     Lane<Decoder>& lane = *lanes_[lane_number];
     stats::EndpointCounters& endpoint = lane.endpoints[endpoint_number];
     endpoint.packets++;
-    if (lane.tap != nullptr && tapped(lane, mbuf, now)) [[unlikely]]
+    if (lane.tap != nullptr && tapped(lane, endpoint_number, mbuf, now)) [[unlikely]]
         return true;
     view.arrival = now;
     touch(lane);
     if (lane.filter) [[unlikely]]
-        if (const heap::PacketView seen = view; !filter(lane, seen, way_of<Ip>(frame), mbuf, payload_at, now))
+        if (const heap::PacketView seen = view;
+            !filter(lane, endpoint_number, seen, way_of<Ip>(frame), mbuf, payload_at, now))
             return true;
     if (lane.chunks) {
         std::uint64_t offset = 0;
         std::byte* const* const base =
             lane.chunks->notes_sources() ? nullptr : lane.chunks->accept_next(view, offset);
         if (base != nullptr) [[likely]] {
-            endpoint.place(view.payload_length);
+            endpoint.bytes += view.payload_length;
             if (lane.diverts) [[unlikely]] {
                 lane.gathering->tickets().take();
                 gather_chain(lane, source, mbuf, *base + offset, payload_at, view.payload_length);
@@ -74,10 +75,10 @@ bool BasicRxAgent<Decoder>::take(Source& source, std::uint16_t lane_number, std:
                 return a == Accepted::counted;
             }
         } else {
-            endpoint.place(view.payload_length);
+            endpoint.bytes += view.payload_length;
         }
     } else {
-        endpoint.place(view.payload_length);
+        endpoint.bytes += view.payload_length;
     }
     if (source.arrivals != nullptr) [[unlikely]]
         note_arrival(*record, *mbuf, *source.arrivals);

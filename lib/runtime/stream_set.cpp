@@ -369,19 +369,23 @@ void StreamSet::keep_places(Stream& stream, const std::vector<PathEndpoint>& end
     // fresh.
     const auto enlarge = [](recv::SpeadLane* lane, std::vector<std::uint64_t>& stops,
                             std::vector<stats::EndpointCounters>& counters,
+                            std::vector<stats::UnplacedCounters>& unplaced,
                             std::vector<std::uint16_t>& numbers, std::vector<std::uint8_t>& paths,
                             const std::vector<std::size_t>& places) {
         std::copy(lane->stops_seen.begin(), lane->stops_seen.end(), stops.begin());
         std::copy(lane->endpoints.begin(), lane->endpoints.end(), counters.begin());
+        std::copy(lane->unplaced.begin(), lane->unplaced.end(), unplaced.begin());
         stats::EndpointCounters former;
         for (const std::size_t place : places) {
             stops[place] = 0;
             if (place < lane->paths.size())
-                lane->counters.paths[lane->paths[place]].add(counters[place]);
+                lane->counters.paths[lane->paths[place]].add(counters[place], unplaced[place]);
+            unplaced[place] = {};
             former.add(std::exchange(counters[place], {}));
         }
         std::swap(lane->stops_seen, stops);
         std::swap(lane->endpoints, counters);
+        std::swap(lane->unplaced, unplaced);
         std::swap(lane->numbers, numbers);
         if (!lane->paths.empty())
             std::swap(lane->paths, paths);
@@ -389,9 +393,10 @@ void StreamSet::keep_places(Stream& stream, const std::vector<PathEndpoint>& end
     };
     const std::size_t n = stream.places.size();
     for (const auto& lane : stream.lanes)
-        stream.past.add_without_place(lcores_.ask(
-            *lane->worker, enlarge, lane->rx.get(), std::vector<std::uint64_t>(n),
-            std::vector<stats::EndpointCounters>(n), stream.numbers, stream.places.paths(), fresh));
+        stream.past.add_without_place(
+            lcores_.ask(*lane->worker, enlarge, lane->rx.get(), std::vector<std::uint64_t>(n),
+                        std::vector<stats::EndpointCounters>(n), std::vector<stats::UnplacedCounters>(n),
+                        stream.numbers, stream.places.paths(), fresh));
 }
 
 }  // namespace spead::runtime

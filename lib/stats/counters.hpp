@@ -54,38 +54,60 @@ struct CallbackCounts {
     std::uint64_t nonsense = 0;  ///< heaps whose place is not in the chunk
 };
 
-/// Counts for one endpoint of a stream on one lcore, or for one path of it.
+/// Counts for one endpoint of a stream on one lcore.
 struct EndpointCounters {
     std::uint64_t packets = 0;
-    std::uint64_t bytes = 0;   ///< payload bytes placed into heaps or chunks
-    std::uint64_t placed = 0;  ///< of `packets`, those placed there
+    std::uint64_t bytes = 0;  ///< payload bytes placed into heaps
+
+    void add(const EndpointCounters& other) noexcept {
+        packets += other.packets;
+        bytes += other.bytes;
+    }
+};
+
+/// Counts an endpoint's packets that were not placed. They are apart from the others, which every packet
+/// touches.
+struct UnplacedCounters {
+    std::uint64_t all = 0;
     std::uint64_t redundant = 0;
     std::uint64_t late = 0;
 
-    void place(std::uint32_t payload) noexcept {
-        placed++;
-        bytes += payload;
-    }
-    /// Notes the outcome of a packet that was not placed.
     void note(PacketOutcome outcome) noexcept {
+        all++;
         redundant += outcome == PacketOutcome::redundant;
         late += outcome == PacketOutcome::late;
     }
-    void add(const EndpointCounters& other) noexcept {
+};
+
+/// Counts for one path of a stream that has two.
+struct PathCounters {
+    std::uint64_t packets = 0;
+    std::uint64_t bytes = 0;   ///< payload bytes placed
+    std::uint64_t placed = 0;  ///< of `packets`, as the next two
+    std::uint64_t redundant = 0;
+    std::uint64_t late = 0;
+
+    void add(const EndpointCounters& endpoint, const UnplacedCounters& unplaced) noexcept {
+        packets += endpoint.packets;
+        bytes += endpoint.bytes;
+        placed += endpoint.packets - unplaced.all;
+        redundant += unplaced.redundant;
+        late += unplaced.late;
+    }
+    void add(const PathCounters& other) noexcept {
         packets += other.packets;
-        placed += other.placed;
         bytes += other.bytes;
+        placed += other.placed;
         redundant += other.redundant;
         late += other.late;
     }
-    void take(const EndpointCounters& before) noexcept {
+    void take(const PathCounters& before) noexcept {
         packets -= before.packets;
-        placed -= before.placed;
         bytes -= before.bytes;
+        placed -= before.placed;
         redundant -= before.redundant;
         late -= before.late;
     }
-    bool operator==(const EndpointCounters&) const = default;
 };
 
 /// Limits the paths by which a stream may come.
@@ -140,7 +162,7 @@ struct alignas(kCacheLine) StreamCounters {
     std::uint32_t usual_packet = 0;
     /// Counts for each path of a stream that has two: those of former endpoints, to which looks add the
     /// present ones' (recv/lane.hpp).
-    std::array<EndpointCounters, kMaxPaths> paths{};
+    std::array<PathCounters, kMaxPaths> paths{};
 
     std::uint64_t& operator[](PacketOutcome o) { return packets[static_cast<std::size_t>(o)]; }
     std::uint64_t operator[](PacketOutcome o) const { return packets[static_cast<std::size_t>(o)]; }

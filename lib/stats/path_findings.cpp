@@ -40,7 +40,7 @@ std::vector<Finding> path_findings(const StreamSnapshot& s, double seconds) {
 
 std::string late_path(const StreamSnapshot& s) {
     std::uint64_t all = 0;
-    for (const EndpointCounters& path : s.paths)
+    for (const PathCounters& path : s.paths)
         all += path.late;
     for (std::size_t path = 0; path < s.path_ports.size(); path++)
         if (2 * s.paths[path].late > all)

@@ -14,7 +14,7 @@ namespace spead::stats {
 /// Returns the packets that came in time by any path, each once.
 inline std::uint64_t unique_packets(const StreamSnapshot& s) noexcept {
     std::uint64_t all = 0;
-    for (const EndpointCounters& path : s.paths)
+    for (const PathCounters& path : s.paths)
         all += path.placed;
     return all;
 }

@@ -107,7 +107,7 @@ struct StreamSnapshot {
 
     // Only of a stream with two paths (stats/paths.hpp).
     std::vector<std::string> path_ports;  ///< empty: it has one path
-    std::array<EndpointCounters, kMaxPaths> paths{};
+    std::array<PathCounters, kMaxPaths> paths{};
 
     /// Returns whether its packets may come by the port.
     bool comes_by(const std::string& on) const noexcept {

@@ -277,6 +277,15 @@ class Rig {
         }
         EXPECT_EQ(all.packets, s.received) << "by endpoint";
         EXPECT_EQ(all.bytes, s.bytes + s.control_bytes) << "by endpoint";
+        std::uint64_t unplaced = 0;
+        for (const stats::UnplacedCounters& u : lane.unplaced)
+            unplaced += u.all;
+        // Packets that count as control or contradictory only once their heap has ended were placed first.
+        const auto of = [&s](PacketOutcome o) { return s.packets[static_cast<std::size_t>(o)]; };
+        EXPECT_GE(s.received - unplaced, of(PacketOutcome::placed)) << "by endpoint";
+        EXPECT_LE(s.received - unplaced,
+                  of(PacketOutcome::placed) + of(PacketOutcome::control) + of(PacketOutcome::inconsistent))
+            << "by endpoint";
     }
 
     std::uint64_t count(PortOutcome o, std::size_t source = 0) const { return sources[source]->counters[o]; }

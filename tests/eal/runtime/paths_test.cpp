@@ -23,11 +23,13 @@ constexpr std::size_t kPackets = 20;  ///< of a heap of several
 /// Makes a plan of `heaps` heaps that come by two rings, impaired as the two texts say.
 Plan two_paths(std::int64_t heaps, const std::string& first, const std::string& second, bool whole = false) {
     Plan plan;
-    plan.memory.heaps = 64 * kMiB;
+    plan.memory.heaps = 256 * kMiB;
     plan.ports = {{"p0", "net_ring0", 0}, {"p1", "net_ring1", 0}};
     ReceivePlan r = receive("s0", "239.1.2.3:7148");
     r.paths = {"p0", "p1"};
-    r.max_live = 512;  // a ring holds so many packets
+    // One sender may be any number of heaps ahead.
+    r.max_live = heaps < 0 ? 512 : static_cast<std::uint32_t>(heaps) + 16;
+    r.max_bytes = 32 * 1024;
     r.history = kPathHistory;
     r.history_time = 100;
     plan.receives = {r};
@@ -70,7 +72,7 @@ void expect_merged(const Ended& e, const std::string& first, const std::string& 
     EXPECT_EQ(stats::unique_packets(s), any.size() - control);
     EXPECT_EQ(e.packets(PacketOutcome::placed), any.size() - control);
     EXPECT_EQ(e.packets(PacketOutcome::redundant), a.size() + b.size() - any.size());
-    for (const stats::EndpointCounters& path : s.paths)
+    for (const stats::PathCounters& path : s.paths)
         EXPECT_LE(path.packets - path.placed - path.redundant, control);
     EXPECT_EQ(s.paths[0].placed + s.paths[1].placed, e.packets(PacketOutcome::placed));
     EXPECT_EQ(s.paths[0].redundant + s.paths[1].redundant, e.packets(PacketOutcome::redundant));

@@ -53,8 +53,7 @@ struct WindowConfig {
     /// their packets count as `control`, and they are no heaps.
     bool control_heaps = false;
     FullPolicy on_full = FullPolicy::drop_newest;
-    /// Its packets come by two paths: those that bring nothing new count as `redundant`, and not as
-    /// `duplicate`.
+    /// Counts packets that bring nothing new as `redundant`, and not as `duplicate`: they come by two paths.
     bool redundant = false;
     /// Consumers keep heaps for as long as they like, and may need the next one to give the last one back. So
     /// a window that may not lose heaps hands each over, whatever room it leaves. The arena is this window's

@@ -139,6 +139,18 @@ void add_repeated(CLI::App& app, std::string_view path, std::vector<std::string>
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+/// Adds the command's own words. CLI11 strips the brackets of a word such as [ff15::1]:7148@[fd00::2] where
+/// an argument takes any number of words: so this one takes a certain number, or fewer.
+void add_words(CLI::App& app, const std::string& name, std::vector<std::string>& words,
+               const std::string& help) {
+    constexpr int kMost = 1 << 20;
+    app.add_option(name, words, help)
+        ->type_name("")
+        ->expected(kMost)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 void add_port(CLI::App& app, StreamWords& words, std::string_view how_often) {
     add_repeated(app, "port.device", words.ports, how_often);
     add_repeated(app, "port.address", words.addresses, "; once per port");
@@ -174,9 +186,8 @@ void check_with_port(Plan& plan, std::string_view command, const DefaultPort& de
 }  // namespace
 
 void add_recv_options(CLI::App& app, StreamWords& words) {
-    app.add_option("ENDPOINT", words.endpoints,
-                   "ADDRESS[+N]:PORT[@SOURCE]; each is one stream s0, s1, ... (+N: N more groups)")
-        ->type_name("");
+    add_words(app, "ENDPOINT", words.endpoints,
+              "ADDRESS[+N]:PORT[@SOURCE]; each is one stream s0, s1, ... (+N: N more groups)");
     add_port(app, words, "; once, or once per endpoint [$DPDK_SPEAD_INTERFACE]");
     OptionSet options(app);
     options.flag("--two-paths", words.two_paths,
@@ -201,9 +212,8 @@ void add_recv_options(CLI::App& app, StreamWords& words) {
 }
 
 void add_capture_options(CLI::App& app, StreamWords& words) {
-    app.add_option("ENDPOINT... FILE", words.words,
-                   "A.B.C.D[+N]:PORT[@SOURCE], then a pcap file, or several on several disks")
-        ->type_name("");
+    add_words(app, "ENDPOINT... FILE", words.words,
+              "ADDRESS[+N]:PORT[@SOURCE], then a pcap file, or several on several disks");
     add_port(app, words, " [$DPDK_SPEAD_INTERFACE]");
     app.add_option("--file", words.receive.capture.emplace().files,
                    "Adds another FILE; packets are distributed over all of them")
@@ -223,9 +233,8 @@ void add_capture_options(CLI::App& app, StreamWords& words) {
 }
 
 void add_send_options(CLI::App& app, StreamWords& words) {
-    app.add_option("ENDPOINT", words.endpoints,
-                   "A.B.C.D[+N]:PORT; heap i goes to endpoint i modulo their number")
-        ->type_name("");
+    add_words(app, "ENDPOINT", words.endpoints,
+              "ADDRESS[+N]:PORT; heap i goes to endpoint i modulo their number");
     add_port(app, words, " [$DPDK_SPEAD_INTERFACE]");
     OptionSet options(app);
     add_send_details(options, words);
@@ -240,8 +249,7 @@ void add_loopback_options(CLI::App& app, StreamWords& words) {
     words.send.verify = true;
     words.end.exit_on_stop = true;
 
-    app.add_option("ENDPOINT", words.endpoints, fmt::format("As for recv [{}]", kLoopbackEndpoint))
-        ->type_name("");
+    add_words(app, "ENDPOINT", words.endpoints, fmt::format("As for recv [{}]", kLoopbackEndpoint));
     OptionSet options(app);
     options.text("--device", words.ports.front(), "DEVICE", "Selects a port that receives its own packets");
     add_send_details(options, words);
@@ -309,9 +317,10 @@ namespace {
 
 /// Returns whether a word of capture is an endpoint, or was meant as one.
 bool is_endpoint(const std::string& word) {
-    const bool digits = !word.empty() && word.front() >= '0' && word.front() <= '9';
+    const bool address =
+        !word.empty() && ((word.front() >= '0' && word.front() <= '9') || word.front() == '[');
     return word.starts_with("spead://") ||
-           (digits && !word.ends_with(".pcap") && word.find('/') == word.npos);
+           (address && !word.ends_with(".pcap") && word.find('/') == word.npos);
 }
 
 }  // namespace
@@ -365,7 +374,7 @@ runtime::Plan loopback_plan(const StreamWords& typed) {
     StreamWords words = typed;
     if (words.endpoints.empty())
         words.endpoints = {kLoopbackEndpoint};
-    words.receive.max_packet_size = std::max(words.send.max_packet_size, config::kReceivePacket.min);
+    words.receive.max_packet_size = std::max(packet_size(sender_of(words)), config::kReceivePacket.min);
     if (!words.receive_limit_given)
         words.receive.max_bytes = std::max(words.receive.max_bytes, config::largest_heap(words.send));
     // The heaps of all senders of a pattern arrive together.

@@ -211,8 +211,8 @@ std::uint32_t AfXdp::plan_mtu(const port::PortRequest& request, const port::Netd
         throw_usage(where,
                     "{} holds a frame in one page: IP packets up to {} bytes, UDP payloads up to {}; {} "
                     "bytes are needed. Lower the packet size or mtu, or use net_af_packet0,iface={}",
-                    plan.name, kMaxMtu, port::payload_of_mtu(kMaxMtu), std::max(request.mtu, sent),
-                    facts.name);
+                    plan.name, kMaxMtu, request.named(port::payload_of_mtu(kMaxMtu)),
+                    std::max(request.mtu, sent), facts.name);
     }
     if (request.rx_queues > 0 && facts.mtu > kMaxMtu && port::mtu_of(request.max_rx_packet) > kMaxMtu) {
         throw_error(
@@ -220,7 +220,8 @@ std::uint32_t AfXdp::plan_mtu(const port::PortRequest& request, const port::Netd
             "the MTU of {0} is {1}, so that packets of {2} bytes could come, but {3} holds a frame in one "
             "page: UDP payloads up to {4}. Give --max-packet-size {4} if none are larger, run `ip link set "
             "{0} mtu {5}`, or use net_af_packet0,iface={0}",
-            facts.name, facts.mtu, request.max_rx_packet, plan.name, port::payload_of_mtu(kMaxMtu), kMaxMtu);
+            facts.name, facts.mtu, request.named(request.max_rx_packet), plan.name,
+            request.named(port::payload_of_mtu(kMaxMtu)), kMaxMtu);
     }
     return plan_netdev_mtu(request, facts, plan, port::this_machine(), kMaxMtu);
 }

@@ -42,7 +42,7 @@ inline void check_mtu(const port::PortRequest& request) {
     if (request.mtu != 0 && request.max_tx_packet != 0 && request.mtu < needed) {
         throw_usage(port::where(request),
                     "mtu {} is too small: packets of {} bytes of UDP payload are IP packets of {} bytes",
-                    request.mtu, request.max_tx_packet, needed);
+                    request.mtu, request.named(request.max_tx_packet), needed);
     }
 }
 

@@ -75,9 +75,9 @@ port::PreparedDevice Kernel::plan(const port::PortRequest& request) const {
                     "{} in VLAN {}: the kernel takes tags off; name the network interface of that VLAN with "
                     "iface=, without a VLAN",
                     device.name(), *request.vlan);
-    if (request.max_rx_packet > kMostPayload)
+    if (request.named(request.max_rx_packet) > kMostPayload)
         throw_usage(where, "{} receives payloads of up to {} bytes; lower the stream's max_packet_size ({})",
-                    device.name(), kMostPayload, request.max_rx_packet);
+                    device.name(), kMostPayload, request.named(request.max_rx_packet));
     const std::string interface = device.find("iface").value_or("");
     static_cast<void>(recv::interface_number(interface, where));
 

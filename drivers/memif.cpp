@@ -314,13 +314,15 @@ std::uint32_t Memif::plan_slot(port::DeviceString& device, bool client, const po
     const auto where = port::where(request);
     const std::uint32_t received = request.rx_queues > 0 ? port::frame_of(request.max_rx_packet) : 0;
     const std::uint32_t needed = std::max(received, tx_frame(request));
-    const std::uint32_t payload =
+    const std::uint32_t in_ipv4 =
         std::max(request.rx_queues > 0 ? request.max_rx_packet : 0, request.max_tx_packet);
+    const std::uint32_t payload = request.named(in_ipv4);
+    const std::uint32_t headers = port::frame_of(in_ipv4) - payload;
     if (needed > kMaxSlot) {
         throw_usage(where,
                     "frames of {} bytes ({} of UDP payload + {} of headers) are too large: memif's largest "
                     "bsize is {}",
-                    needed, payload, port::frame_of(0), kMaxSlot);
+                    needed, payload, headers, kMaxSlot);
     }
     const std::uint32_t wanted =
         std::min(kMaxSlot, std::max(kDefaultSlot, port::round_up(needed + port::kVlanTags, 64U)));
@@ -335,7 +337,7 @@ std::uint32_t Memif::plan_slot(port::DeviceString& device, bool client, const po
                     "{} {} is too small: packets of {} bytes of UDP payload + {} of headers are frames of "
                     "{}, and memif "
                     "corrupts frames above bsize; give bsize={}, or {}lower the packet size",
-                    given ? "bsize" : "the default bsize", slot, payload, port::frame_of(0), needed, wanted,
+                    given ? "bsize" : "the default bsize", slot, payload, headers, needed, wanted,
                     request.exists ? "" : "leave it out, or ");
     }
     // The server's own bsize is no size of slots; it copies into mbufs of the size it expects.

@@ -55,19 +55,21 @@ port::MtuAdvice advise(const port::PortRequest& request, const std::string& inte
         return advice;
     }
     advice.enough = false;
-    advice.text +=
-        fmt::format(": packets above {} bytes of UDP payload will not arrive", port::payload_of_mtu(mtu));
+    const auto payload = [&request](std::uint32_t of_mtu) {
+        return request.named(port::payload_of_mtu(of_mtu));
+    };
+    advice.text += fmt::format(": packets above {} bytes of UDP payload{} will not arrive", payload(mtu),
+                               request.ipv6 ? " over IPv6" : "");
     const std::uint32_t useful = std::min(wanted, most);
     if (useful > mtu) {
         advice.command = fmt::format("ip link set {} mtu {}", interface, useful);
-        advice.text += fmt::format(" (to receive up to {}, run `{}` first)", port::payload_of_mtu(useful),
-                                   advice.command);
+        advice.text += fmt::format(" (to receive up to {}, run `{}` first)", payload(useful), advice.command);
     }
     if (useful < wanted) {
         advice.text += fmt::format(
             "; {} holds {} at most: for up to {} use net_af_packet0,iface={} and an MTU "
             "of {}",
-            device, port::payload_of_mtu(most), request.max_rx_packet, interface, wanted);
+            device, payload(most), request.named(request.max_rx_packet), interface, wanted);
     }
     return advice;
 }

@@ -236,7 +236,7 @@ void Pcap::plan_outputs(const Streams& streams, const port::PortRequest& request
         throw_usage(where,
                     "frames of {} bytes ({} of UDP payload) are too large: net_pcap writes frames of at most "
                     "{} bytes",
-                    tx_frame(request), request.max_tx_packet, kMaxChainFrame);
+                    tx_frame(request), request.named(request.max_tx_packet), kMaxChainFrame);
     }
     for (std::size_t i = 0; i < streams.tx_files.size(); ++i) {
         check_output(streams.tx_files[i], where);

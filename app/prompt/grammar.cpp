@@ -50,7 +50,7 @@ const std::vector<Grammar::KindName>& Grammar::kinds() {
         {"SEND", Kind::send, "a sender"},
         {"LCORE", Kind::lcore, "an lcore"},
         {"NAME", Kind::name, "a name: letters, digits, _, - or ."},
-        {"ENDPOINTS", Kind::endpoints, "A.B.C.D[+N]:PORT[@SOURCE], several with commas between"},
+        {"ENDPOINTS", Kind::endpoints, "ADDRESS[+N]:PORT[@SOURCE], several with commas between"},
         {"KEY", Kind::stream_key, "a key of the configuration file"},
         {"VALUE", Kind::value, "its value as in the file, without quotes; `default` removes it"},
         {"FILE", Kind::file, "a file, relative to the client's working directory"},

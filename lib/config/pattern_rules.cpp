@@ -24,12 +24,12 @@ std::uint64_t most_items(const SendPlan& s) {
 }
 
 std::optional<KeyFault> repeat_fault(const SendPlan& s) {
-    const std::uint32_t room = send::max_pointers(s.max_packet_size & ~7U);
+    const std::uint32_t room = send::max_pointers(packet_size(s) & ~7U);
     if (!s.repeat_items || most_items(s) < room)
         return std::nullopt;
     return KeyFault{"repeat_items", fmt::format("packets of {} bytes have no room to repeat {} item pointers "
                                                 "and a payload; give larger packets or fewer items",
-                                                s.max_packet_size, most_items(s))};
+                                                packet_size(s), most_items(s))};
 }
 
 std::optional<KeyFault> endpoints_fault(const SendPlan& s, std::string_view name) {

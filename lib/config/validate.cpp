@@ -339,13 +339,12 @@ class Rules {
         flavour_fits(path, s);
         if (const auto fault = pattern_fault(s))
             fail(fmt::format("{}.{}", path, fault->key), "{}", fault->what);
-        const std::uint32_t headers = kIpUdpHeaders + (is_ipv6(s) ? port::kIpv6More : 0);
-        if (port.mtu != 0 && s.max_packet_size + headers > port.mtu)
+        const std::uint32_t headers = header_bytes(s);
+        if (port.mtu != 0 && packet_size(s) + headers > port.mtu)
             fail(path + ".max_packet_size",
                  "packets of {} bytes and {} of IP and UDP headers do not fit the MTU {} of port `{}`; give "
                  "packets of at most {} or an MTU of at least {}",
-                 s.max_packet_size, headers, port.mtu, port.name, port.mtu - headers,
-                 s.max_packet_size + headers);
+                 packet_size(s), headers, port.mtu, port.name, port.mtu - headers, packet_size(s) + headers);
     }
 
     void dst_mac_has_a_use(const std::string& path, const SendPlan& s) const {
@@ -411,12 +410,12 @@ class Rules {
                          "pointers; send "
                          "fewer items",
                          s.items, r.name, kMaxHeapItems);
-                if (s.max_packet_size > r.max_packet_size)
+                if (packet_size(s) > r.max_packet_size)
                     fail(path + ".max_packet_size",
                          "packets of {} bytes are above the {} that stream `{}` takes; send smaller packets "
                          "or raise its "
                          "`max_packet_size`",
-                         s.max_packet_size, r.max_packet_size, r.name);
+                         packet_size(s), r.max_packet_size, r.name);
             }
     }
 

@@ -71,9 +71,10 @@ class Naming {
     }
 
   private:
-    static std::optional<Ipv4> address_of(const std::string& text) {
+    static std::optional<IpAddress> address_of(const std::string& text) {
+        const bool brackets = text.size() > 2 && text.front() == '[' && text.back() == ']';
         try {
-            return parse_ipv4(text);
+            return parse_ip(brackets ? std::string_view(text).substr(1, text.size() - 2) : text);
         } catch (const UsageError&) {
             return std::nullopt;
         }
@@ -162,8 +163,7 @@ class Naming {
             }
         }
         const std::string what = fmt::format(
-            "no driver for the device \"{}\": it is neither a network interface of this machine, nor its "
-            "IPv4 "
+            "no driver for the device \"{}\": it is neither a network interface of this machine, nor its IP "
             "address, a PCI address or an RDMA device, nor does it start with one of {}; this machine has {}",
             request_.device, fmt::join(names, ", "), list_of(candidates(machine_)));
         if (may_be_a_device(words_.name))

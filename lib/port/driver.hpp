@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -30,8 +31,8 @@ class BufferLoans;
 /// Says whether a feature of some devices is requested.
 enum class UseDevice : std::uint8_t { never, if_it_can, must };
 
-/// Holds the configuration's request for a port. Packet sizes are UDP payload bytes; 0 means "none" or "the
-/// default".
+/// Holds the configuration's request for a port. Packet sizes are bytes of UDP payload over IPv4. Packets of
+/// IPv6 with the same payload are longer, and count as that much more. 0 means "none" or "the default".
 struct PortRequest {
     std::string name;  ///< its name in the configuration, used in reports and errors
     /// Holds a vdev string ("net_memif0,role=client"), netdev, IP address of one, PCI address, or RDMA
@@ -43,6 +44,7 @@ struct PortRequest {
     std::uint16_t tx_queues = 0;
     std::uint32_t max_rx_packet = 9200;  ///< largest UDP payload to receive
     std::uint32_t max_tx_packet = 0;     ///< largest UDP payload that will be sent; 0: nothing is sent
+    bool ipv6 = false;                   ///< packets of IPv6 are among them
     std::optional<std::uint16_t> vlan;   ///< rules let in only packets of this VLAN; none: tagged or not
     bool interrupts = false;             ///< an lcore wants to sleep until a packet comes
     /// Limits the mbufs that filters and lcores without a queue of their own may keep; each pool gets that
@@ -58,6 +60,11 @@ struct PortRequest {
     /// Says that EAL's --vdev or -a makes the device: `device` then holds all its arguments and a plan may
     /// not add any.
     bool exists = false;
+
+    /// Returns the payload as its user names it: over IPv6, if there are such packets.
+    std::uint32_t named(std::uint32_t payload) const {
+        return payload - (ipv6 ? std::min(payload, kIpv6More) : 0);
+    }
 };
 
 /// Describes a finite source behind one receive queue of the device.

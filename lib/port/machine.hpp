@@ -18,7 +18,7 @@ struct Machine {
     Sysfs files;
     std::function<std::optional<NetdevFacts>(const std::string&)> netdev = netdev_facts;
     std::function<std::vector<std::string>()> netdevs = netdev_names;
-    std::function<std::string(Ipv4)> netdev_of = port::netdev_of;
+    std::function<std::string(const IpAddress&)> netdev_of = port::netdev_of;
     std::function<bool(int)> capable = has_capability;
     std::function<std::uint64_t()> lockable = lockable_bytes;
     std::function<std::uint64_t()> longest_file = longest_file_bytes;

@@ -14,6 +14,7 @@
 
 #include "base/byte_order.hpp"
 #include "base/error.hpp"
+#include "base/inet6_addresses.hpp"
 #include "base/interruptible.hpp"
 #include "base/ipv6_bytes.hpp"
 #include "base/socket_address.hpp"
@@ -45,6 +46,12 @@ class Socket {
 };
 
 using Bytes6 = std::array<std::uint8_t, 16>;
+
+/// Holds the kernel's rtvia with an address of IPv6: a router of another family than the destination.
+struct Via6 {
+    std::uint16_t family;
+    Bytes6 address;
+};
 
 /// Builds a request of rtnetlink: `Body` (rtmsg, ndmsg) and attributes after it.
 template <typename Body>
@@ -200,6 +207,9 @@ Hop route_to(const NetdevFacts& netdev, const IpAddress& destination) {
                 hop.address = Ipv4{byte_swap(*router)};
             } else if (const auto router6 = answer.attribute<rtmsg, Bytes6>(RTA_GATEWAY)) {
                 hop.address = load_ipv6(router6->data());
+            } else if (const auto via = answer.attribute<rtmsg, Via6>(RTA_VIA);
+                       via && via->family == AF_INET6) {
+                hop.address = load_ipv6(via->address.data());
             }
             break;
         case RTN_LOCAL:
@@ -235,18 +245,24 @@ unsigned look_up(const NetdevFacts& netdev, Hop& hop) {
     return state;
 }
 
-/// Makes the kernel resolve the hop.
+/// Makes the kernel resolve the hop. Leaves it for later while the interface's addresses of IPv6 are
+/// tentative.
 void prompt_kernel(const NetdevFacts& netdev, Hop& hop) {
     const Socket socket(family_of(hop.address), SOCK_DGRAM | SOCK_NONBLOCK, 0);
     const SocketAddress to = socket_address(hop.address, kDiscardPort, netdev.index);
+    const bool tentative = hop.address.is_v6() && has_tentative(netdev.index);
     if (::setsockopt(socket.fd(), SOL_SOCKET, SO_BINDTODEVICE, netdev.name.c_str(),
                      static_cast<socklen_t>(netdev.name.size())) != 0 ||
         ::sendto(socket.fd(), nullptr, 0, 0, to.get(), to.length) < 0) {
+        const int error = errno;
+        if (error == EADDRNOTAVAIL && tentative) {
+            return;
+        }
         throw_error(
             netdev.name,
             "the MAC address of {} is not in the kernel's neighbour table, and the kernel cannot ask for "
             "it: {}{}",
-            hop.text(), std::strerror(errno),
+            hop.text(), std::strerror(error),
             hop.address.is_v6()         ? netdev.address6 ? "" : "; the interface has no IPv6 address"
             : netdev.address.value == 0 ? "; the interface has no IPv4 address"
                                         : "");
@@ -255,6 +271,13 @@ void prompt_kernel(const NetdevFacts& netdev, Hop& hop) {
 }
 
 [[noreturn]] void give_up(const NetdevFacts& netdev, const Hop& hop) {
+    if (!hop.asked) {
+        throw_error(
+            netdev.name,
+            "the MAC address of {} is not in the kernel's neighbour table, and the kernel cannot ask for "
+            "it: the interface's IPv6 addresses are tentative; try again, or add one with `nodad`",
+            hop.text());
+    }
     const std::string_view asked = hop.address.is_v4() ? "ARP requests" : "neighbour solicitations";
     if (!has_route(netdev, hop.destination))
         throw_error(

@@ -24,7 +24,8 @@ struct NetdevFacts {
     bool loopback = false;
     std::array<std::uint8_t, 6> mac{};
     Ipv4 address;  ///< its first IPv4 address; 0.0.0.0: none
-    /// Holds its first IPv6 address that is not link-local, or else its link-local one.
+    /// Holds its IPv6 address that packets should come from: its first one that is not link-local, if
+    /// possible neither deprecated nor tentative.
     std::optional<Ipv6> address6{};
 };
 
@@ -39,7 +40,7 @@ std::string vlan_netdev(const std::string& name, std::uint16_t vlan);
 /// Returns the same from the text of /proc/net/vlan/config.
 std::string vlan_netdev_in(const std::string& config, const std::string& name, std::uint16_t vlan);
 
-/// Returns the name of the interface that has this IPv4 address; empty when none has.
+/// Returns the name of the interface that has this address; empty when none has.
 std::string netdev_of(const IpAddress& address);
 
 /// Sets the MTU. Throws Error naming the interface and the kernel's reason (CAP_NET_ADMIN, the driver's

@@ -16,6 +16,7 @@ namespace spead::port {
 inline constexpr std::uint32_t kEthernetHeader = 14;
 inline constexpr std::uint32_t kIpUdpHeaders = 28;  ///< IPv4 without options, and UDP
 inline constexpr std::uint32_t kIpv6More = 20;      ///< of an IPv6 header, beyond one of IPv4
+inline constexpr std::uint32_t kUsualMtu = 1500;    ///< the MTU of every Ethernet
 inline constexpr std::uint32_t kVlanTag = 4;
 inline constexpr std::uint32_t kVlanTags = 8;       ///< two tags, which a received frame may carry
 inline constexpr std::uint32_t kHeadroom = 128;     ///< RTE_PKTMBUF_HEADROOM

@@ -8,8 +8,9 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
+#include <utility>
 
+#include "base/inet6_addresses.hpp"
 #include "base/log.hpp"
 #include "base/socket_address.hpp"
 
@@ -40,21 +41,13 @@ int claim(int fd, const std::string& interface, const Endpoint& endpoint) {
 
 }  // namespace
 
-UnicastSockets::~UnicastSockets() {
-    for (const auto& [endpoint, held] : held_) {
-        if (held.fd >= 0) {
-            ::close(held.fd);
-        }
-    }
-}
-
 void UnicastSockets::hold(const Endpoint& endpoint) {
     if (endpoint.address.is_multicast()) {
         return;
     }
     Held& held = held_[without_source(endpoint)];
     if (++held.times == 1) {
-        held.fd = open(endpoint);
+        open(endpoint, held);
     }
 }
 
@@ -63,34 +56,44 @@ void UnicastSockets::let_go(const Endpoint& endpoint) {
     if (found == held_.end() || --found->second.times != 0) {
         return;
     }
-    if (found->second.fd >= 0) {
-        ::close(found->second.fd);
-    }
     held_.erase(found);
 }
 
 std::size_t UnicastSockets::sockets() const noexcept {
     return static_cast<std::size_t>(
-        std::ranges::count_if(held_, [](const auto& entry) { return entry.second.fd >= 0; }));
+        std::ranges::count_if(held_, [](const auto& entry) { return static_cast<bool>(entry.second.fd); }));
 }
 
-int UnicastSockets::open(const Endpoint& endpoint) const {
-    const int fd = ::socket(family_of(endpoint.address), SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    const int error = fd < 0 ? errno : claim(fd, interface_, endpoint);
+void UnicastSockets::look(Clock::time_point now) {
+    constexpr std::chrono::milliseconds kLook{100};
+    if (now < next_) {
+        return;
+    }
+    next_ = now + kLook;
+    for (auto& [endpoint, held] : held_) {
+        if (held.waits) {
+            open(endpoint, held);
+        }
+    }
+}
+
+/// Tries to make the socket.
+void UnicastSockets::open(const Endpoint& endpoint, Held& held) const {
+    // The order matters: it may become usable in between.
+    const bool tentative = is_tentative(endpoint.address);
+    FileDescriptor fd(::socket(family_of(endpoint.address), SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    const int error = !fd ? errno : claim(fd.get(), interface_, endpoint);
     if (error == 0) {
-        return fd;
+        held.fd = std::move(fd);
     }
-    if (fd >= 0) {
-        ::close(fd);
-    }
-    if (error != EADDRINUSE && error != EADDRNOTAVAIL) {
+    held.waits = error == EADDRNOTAVAIL && tentative;
+    if (error != 0 && error != EADDRINUSE && error != EADDRNOTAVAIL) {
         log_warning(
             LogType::port,
             "{}: the kernel will answer packets to {} with ICMP \"port unreachable\", because no socket "
             "can be held there: {}",
             interface_, to_string(without_source(endpoint)), std::strerror(error));
     }
-    return -1;
 }
 
 }  // namespace spead::port

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <map>
 #include <string>
 
 #include "base/endpoint.hpp"
+#include "base/file_descriptor.hpp"
 
 /// Keeps the kernel from refusing our unicast packets.
 namespace spead::port {
@@ -16,30 +18,35 @@ namespace spead::port {
 /// interface only, whose filter drops everything.
 ///
 /// No socket is made if the address is not the machine's or another socket has the port already. Other
-/// failures are logged: packets are received anyway. Control code, one thread.
+/// failures are logged: packets are received anyway. An address that is tentative (base/inet6_addresses.hpp)
+/// gets its socket later. Control code, one thread.
 class UnicastSockets {
   public:
+    using Clock = std::chrono::steady_clock;
+
     explicit UnicastSockets(std::string interface) : interface_(std::move(interface)) {}
-    ~UnicastSockets();
-    UnicastSockets(const UnicastSockets&) = delete;
-    UnicastSockets& operator=(const UnicastSockets&) = delete;
 
     /// Holds the endpoint until it has been released as often. Ignores multicast.
     void hold(const Endpoint& endpoint);
     void let_go(const Endpoint& endpoint);
+
+    /// Tries again where the address was tentative, every tenth of a second.
+    void look(Clock::time_point now);
 
     std::size_t sockets() const noexcept;
 
   private:
     struct Held {
         unsigned times = 0;
-        int fd = -1;  ///< -1: none is needed, or it failed
+        FileDescriptor fd{};  ///< none: none is needed, or it failed
+        bool waits = false;   ///< its address was tentative
     };
 
-    int open(const Endpoint& endpoint) const;
+    void open(const Endpoint& endpoint, Held& held) const;
 
     std::string interface_;
     std::map<Endpoint, Held> held_;  ///< without source
+    Clock::time_point next_{};       ///< look
 };
 
 }  // namespace spead::port

@@ -42,8 +42,14 @@ void describe(rte_mbuf& m, const std::uint8_t* bytes, std::size_t length) noexce
 
 std::size_t write_way(std::uint8_t* out, const PacketWay& way, std::size_t length) noexcept {
     const bool is_v4 = way.destination.is_v4();
+    // RFC 6052 2.1. A source of IPv4 in a packet of IPv6 would be refused.
+    constexpr std::uint64_t kTranslated = 0x0064'FF9B'0000'0000;
     wire::NetHeaderSpec spec;
-    spec.src_ip = is_v4 ? IpAddress(sender_key(way.source)) : way.source;
+    spec.src_ip = way.source;
+    if (is_v4)
+        spec.src_ip = sender_key(way.source);
+    else if (!wire::is_source(way.source.v6()))
+        spec.src_ip = Ipv6{kTranslated, way.source.v4().value};
     spec.dst_ip = way.destination;
     spec.src_port = way.source_port;
     spec.dst_port = way.destination_port;

@@ -107,8 +107,8 @@ class DatagramLane {
 };
 
 /// Writes the headers of a datagram with `length` bytes of payload that went this way, and returns their
-/// length: kNetHeader or kNetHeader6, by the destination. A source of the other family is kept as
-/// sender_key().
+/// length: kNetHeader or kNetHeader6, by the destination. For a source of the other family sender_key() or a
+/// translated address (64:ff9b::/96) stands.
 std::size_t write_way(std::uint8_t* out, const PacketWay& way, std::size_t length) noexcept;
 
 }  // namespace spead::recv

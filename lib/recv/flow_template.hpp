@@ -66,7 +66,7 @@ class BasicFlowTemplate {
         const bool fits = (udp_length + (Ip::kUdp - Ip::kLengthFrom) == ip_length) &
                           (ip_length + Ip::kLengthFrom <= length) &
                           (payload + header_end == udp_length + Ip::kUdp) & (udp_length <= max_udp_length_) &
-                          (view.offset + payload <= view.heap_length) & Ip::has_udp_checksum(frame);
+                          (view.offset + payload <= view.heap_length) & Ip::is_acceptable(frame);
         if (((differs[0] | differs[1]) != 0) | !fits) [[unlikely]]
             return false;
         return !verify || Ip::sum_is_right(frame, fixed_sum_);

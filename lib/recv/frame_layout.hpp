@@ -51,7 +51,7 @@ struct Ipv4Frame {
         mask.fix(36, 2);  // destination port
     }
 
-    static bool has_udp_checksum(const std::uint8_t*) noexcept { return true; }  // or needs none
+    static bool is_acceptable(const std::uint8_t*) noexcept { return true; }
 
     /// Returns the sum of the header's words that packets of a stream have in common.
     static std::uint64_t fixed_sum(const std::uint8_t* frame) noexcept {
@@ -116,7 +116,10 @@ struct Ipv6Frame {
         mask.fix(56, 2);   // destination port
     }
 
-    static bool has_udp_checksum(const std::uint8_t* frame) noexcept { return load_be16(frame + 60) != 0; }
+    /// Returns whether there is a UDP checksum, and the source can be a host's.
+    static bool is_acceptable(const std::uint8_t* frame) noexcept {
+        return load_be16(frame + 60) != 0 && wire::is_source(wire::load_ipv6(frame + 22));
+    }
     static std::uint64_t fixed_sum(const std::uint8_t*) noexcept { return 0; }
     static bool sum_is_right(const std::uint8_t*, std::uint64_t) noexcept { return true; }  // has none
 

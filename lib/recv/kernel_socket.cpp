@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <ifaddrs.h>
 #include <linux/sock_diag.h>
@@ -11,11 +12,13 @@
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <sys/socket.h>
+#include <thread>
 #include <utility>
 
 #include <climits>
 
 #include "base/error.hpp"
+#include "base/inet6_addresses.hpp"
 #include "base/log.hpp"
 #include "base/socket_address.hpp"
 
@@ -138,12 +141,23 @@ void KernelSocket::bind_to(const Options& options) {
     // Packets to an address come from every interface. One that does not exist is a mistake all the same.
     const SocketAddress address =
         socket_address(place_.address, place_.port, interface_number(options.interface, options.where));
-    if (::bind(fd_.get(), address.get(), address.length) == 0)
+    const auto end = std::chrono::steady_clock::now() + kTentativePatience;
+    int error = 0;
+    for (;;) {
+        // The order matters: it may become usable in between.
+        const bool waits = is_tentative(place_.address) && std::chrono::steady_clock::now() < end;
+        error = ::bind(fd_.get(), address.get(), address.length) == 0 ? 0 : errno;
+        if (error != EADDRNOTAVAIL || !waits)
+            break;
+        std::this_thread::sleep_for(kTentativePause);
+    }
+    if (error == 0)
         return;
-    const int error = errno;
     throw_error(options.where, "cannot receive {}: {}{}", to_string(place_), std::strerror(error),
-                error == EADDRNOTAVAIL ? "; `ip address` lists this machine's addresses"
-                : error == EADDRINUSE  ? "; `ss -lunp` shows the program that has it"
+                error == EADDRNOTAVAIL && is_tentative(place_.address)
+                    ? "; the address is tentative: bring its link up, or add it with `nodad`"
+                : error == EADDRNOTAVAIL ? "; `ip address` lists this machine's addresses"
+                : error == EADDRINUSE    ? "; `ss -lunp` shows the program that has it"
                 : error == EACCES
                     ? "; ports below net.ipv4.ip_unprivileged_port_start need CAP_NET_BIND_SERVICE"
                     : "");

@@ -51,7 +51,7 @@ class BasicNetTemplate {
         const std::uint64_t udp_length = load_be16(frame + Ip::kUdp + 4);
         const bool fits = (udp_length + (Ip::kUdp - Ip::kLengthFrom) == ip_length) &
                           (ip_length + Ip::kLengthFrom <= length) & (udp_length >= wire::kUdpHeader) &
-                          (udp_length <= max_udp_length_) & Ip::has_udp_checksum(frame);
+                          (udp_length <= max_udp_length_) & Ip::is_acceptable(frame);
         if (((differs[0] | differs[1]) != 0) | !fits) [[unlikely]]
             return false;
         datagram = udp_length - wire::kUdpHeader;

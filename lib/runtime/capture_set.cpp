@@ -26,7 +26,7 @@ void CaptureSet::start(Stream& stream, const ReceivePlan& plan, const capture::O
         options.only && stream.lanes.front()->rx->config.window.on_full == heap::FullPolicy::block;
     stream.capture = std::make_unique<capture::Capture>(
         plan.name, options, stream.lanes.size(), rte_get_tsc_hz(), [control] { run_on(control); },
-        waits ? port::rx_frame_of(plan.max_packet_size) : 0);
+        waits ? port::rx_frame_of(payload_in_ipv4(plan)) : 0);
     stream.capture_number = ++last_number_;
     for (std::size_t k = 0; k < stream.lanes.size(); k++) {
         StreamLane& lane = *stream.lanes[k];

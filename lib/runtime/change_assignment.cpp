@@ -66,14 +66,17 @@ std::vector<unsigned> ChangeAssignment::cpus_for(const ReceivePlan& r) const {
 
 void ChangeAssignment::check_room(const ReceivePlan& r, const std::vector<unsigned>& cpus) const {
     const std::string where = fmt::format("receive {}", r.name);
+    // Buffers are rounded up, which often leaves room for the longer headers of IPv6.
+    const std::uint32_t needed = payload_in_ipv4(r);
+    const auto room = [](std::uint32_t payload) { return port::data_room_of(port::rx_frame_of(payload)); };
     for_each_path(r, [&](std::size_t, const std::string& port, const auto&) {
         const port::PlannedPort& p = of_.layout.ports[of_.ports.index_of(port)];
-        if (r.max_packet_size > p.request.max_rx_packet)
+        if (needed > p.request.max_rx_packet && room(needed) > room(p.request.max_rx_packet))
             throw_error(
                 where,
                 "packets of {} bytes (`max_packet_size`) do not fit: the buffers of port {} were made for "
                 "{}",
-                r.max_packet_size, port, p.request.max_rx_packet);
+                r.max_packet_size, port, p.request.max_rx_packet - (needed - r.max_packet_size));
     });
     std::size_t bookkeeping = 0;
     const bool shares = shares_heap_memory(r);

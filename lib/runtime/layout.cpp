@@ -306,6 +306,18 @@ void remark_addresses(const Plan& plan, Layout& layout) {
         });
 }
 
+/// Adds remarks on interfaces on which the kernel speaks no IPv6.
+void remark_ipv6(const port::Machine& machine, Layout& layout) {
+    for (const port::PlannedPort& p : layout.ports) {
+        const std::string setting = fmt::format("net/ipv6/conf/{}/disable_ipv6", p.device.netdev);
+        if (p.request.ipv6 && !p.device.netdev.empty() && machine.files.number("/proc/sys/" + setting) == 1)
+            layout.remarks.push_back(fmt::format(
+                "port {0}: the kernel speaks no IPv6 on {1}: it joins no groups, finds no hosts and "
+                "has no address there; run `sysctl -w {2}=0`",
+                p.request.name, p.device.netdev, setting));
+    }
+}
+
 /// Adds remarks on axes of endpoints that have other counts than the stream has endpoints.
 void remark_axes(const Plan& plan, Layout& layout) {
     for (const ReceivePlan& r : plan.receives) {
@@ -429,6 +441,7 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
     for (const SendPlan& s : plan.sends)
         check_next_hops(s, layout.port(s.port));
     remark_addresses(plan, layout);
+    remark_ipv6(machine, layout);
     remark_axes(plan, layout);
     assign_streams(plan, cpus, assignment, layout);
     assign_senders(plan, assignment);

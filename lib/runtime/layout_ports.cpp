@@ -74,7 +74,8 @@ port::PortRequest request_of(const Plan& plan, const PortPlan& p, const std::vec
                 r.held_buffers * static_cast<std::uint32_t>(std::max<std::size_t>(1, r.lcores.size()));
             request.lent_mbufs +=
                 r.lend * static_cast<std::uint32_t>(std::max<std::size_t>(1, r.lcores.size()));
-            request.max_rx_packet = std::max(request.max_rx_packet, r.max_packet_size);
+            request.max_rx_packet = std::max(request.max_rx_packet, payload_in_ipv4(r));
+            request.ipv6 |= payload_in_ipv4(r) != r.max_packet_size;
             request.buffer_size = std::max<std::size_t>(request.buffer_size, r.buffer_size);
         }
     request.gathered_mbufs = gathered_mbufs(plan, p.name, cpus);
@@ -82,6 +83,7 @@ port::PortRequest request_of(const Plan& plan, const PortPlan& p, const std::vec
         if (s.port == p.name) {
             request.tx_queues++;
             request.max_tx_packet = std::max(request.max_tx_packet, payload_in_ipv4(s));
+            request.ipv6 |= is_ipv6(s);
             request.send_on_time = std::max(request.send_on_time, use_of(s.pacer));
         }
     return request;

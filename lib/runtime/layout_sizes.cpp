@@ -19,7 +19,7 @@ send::SenderConfig sender_config(const SendPlan& plan, const port::PlannedPort& 
     c.ttl = plan.ttl;
     c.dscp = plan.dscp;
     c.vlan = port.request.vlan;
-    c.max_packet_size = plan.max_packet_size;
+    c.max_packet_size = packet_size(plan);
     c.pacing.rate = plan.rate;
     c.pacing.burst_size = plan.burst_size;
     c.pacing.burst_rate_ratio = plan.burst_rate_ratio;

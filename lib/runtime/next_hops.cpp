@@ -8,8 +8,14 @@
 
 #include "base/error.hpp"
 #include "port/neighbours.hpp"
+#include "port/netdev.hpp"
 
 namespace spead::runtime {
+
+std::string kernel_side(const port::Port& port, std::optional<std::uint16_t> vlan) {
+    std::string of_vlan = vlan ? port::vlan_netdev(port.netdev(), *vlan) : std::string();
+    return of_vlan.empty() ? port.netdev() : of_vlan;
+}
 
 bool needs_next_hops(const SendPlan& plan) {
     return !plan.dst_mac && std::any_of(plan.endpoints.begin(), plan.endpoints.end(),
@@ -46,8 +52,8 @@ std::vector<NextHop> find_next_hops(const port::Port& port, send::SenderConfig& 
         return {};
     try {
         if (!ourselves) {
-            const std::vector<MacAddress> macs =
-                port::next_hop_macs(port.netdev(), addresses, port::kNeighbourPatience, interrupt_fd);
+            const std::vector<MacAddress> macs = port::next_hop_macs(
+                kernel_side(port, config.vlan), addresses, port::kNeighbourPatience, interrupt_fd);
             for (std::size_t i = 0; i < macs.size(); i++)
                 hops[i].mac = macs[i];
         }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -49,6 +51,10 @@ class NextHops {
     std::vector<NextHop> hops_;
     std::size_t first_due_ = 0;
 };
+
+/// Returns the kernel's interface whose addresses, routes and neighbours are those of the port's packets:
+/// that of its VLAN, if there is one, or else the port's own. Empty: none.
+std::string kernel_side(const port::Port& port, std::optional<std::uint16_t> vlan);
 
 /// Returns whether the sender has unicast endpoints without MAC addresses in the plan.
 bool needs_next_hops(const SendPlan& plan);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -254,6 +255,16 @@ struct ReceivePlan {
     std::uint64_t own_memory() const noexcept { return engine == HeapEngine::none ? memory : engine_memory; }
 };
 
+/// Returns the UDP payload that IPv4 packets of the largest size would have, by which ports count.
+inline std::uint32_t payload_in_ipv4(const ReceivePlan& r) {
+    const auto any_ipv6 = [](const std::vector<Endpoint>& endpoints) {
+        return std::any_of(endpoints.begin(), endpoints.end(),
+                           [](const Endpoint& e) { return e.address.is_v6(); });
+    };
+    const bool ipv6 = any_ipv6(r.endpoints) || any_ipv6(r.path_endpoints);
+    return r.max_packet_size + (ipv6 ? port::kIpv6More : 0);
+}
+
 struct SendPlan {
     std::string name;
     std::string port;
@@ -268,11 +279,11 @@ struct SendPlan {
     double burst_rate_ratio = 1.05;
     Offload pacer = Offload::software;
     std::uint8_t ttl = 1;
-    std::uint8_t dscp = 0;                    ///< class of the packets (RFC 2474), 0..63
-    HeapPattern pattern = HeapPattern::none;  ///< whose heaps are sent; none: those of test items
-    std::uint32_t senders = 0;                ///< of each group of the pattern; 0: the pattern's own
-    std::uint64_t first_time = 0;             ///< of the pattern, in steps of time
-    std::uint32_t max_packet_size = 1472;     ///< UDP payload bytes
+    std::uint8_t dscp = 0;                           ///< class of the packets (RFC 2474), 0..63
+    HeapPattern pattern = HeapPattern::none;         ///< whose heaps are sent; none: those of test items
+    std::uint32_t senders = 0;                       ///< of each group of the pattern; 0: the pattern's own
+    std::uint64_t first_time = 0;                    ///< of the pattern, in steps of time
+    std::optional<std::uint32_t> max_packet_size{};  ///< UDP payload bytes; none: packet_size()
     std::uint64_t heap_size = std::uint64_t{4} << 20;
     std::uint32_t items = 1;
     bool repeat_items = false;    ///< every packet carries all item pointers of its heap
@@ -298,9 +309,19 @@ constexpr bool is_ipv6(const SendPlan& s) {
     return !s.endpoints.empty() && s.endpoints.front().address.is_v6();
 }
 
+/// Returns the bytes of the IP and UDP headers of its packets.
+constexpr std::uint32_t header_bytes(const SendPlan& s) {
+    return port::kIpUdpHeaders + (is_ipv6(s) ? port::kIpv6More : 0);
+}
+
+/// Returns the largest UDP payload of its packets. If the plan names none, it is that of an MTU of 1500.
+constexpr std::uint32_t packet_size(const SendPlan& s) {
+    return s.max_packet_size.value_or(port::kUsualMtu - header_bytes(s));
+}
+
 /// Returns the UDP payload that IPv4 packets of the largest size would have, by which ports count.
 constexpr std::uint32_t payload_in_ipv4(const SendPlan& s) {
-    return s.max_packet_size + (is_ipv6(s) ? port::kIpv6More : 0);
+    return packet_size(s) + header_bytes(s) - port::kIpUdpHeaders;
 }
 
 /// Returns whether descriptors and data of the first heap exceed the items of one heap. Then the descriptors

@@ -9,27 +9,18 @@ namespace spead::runtime {
 
 using stats::StreamEvent;
 
-namespace {
-
-/// Holds the bytes of the IPv4 and UDP headers.
-constexpr std::uint32_t kHeaders = 28;
-/// Holds the MTU of every Ethernet.
-constexpr std::uint32_t kUsualMtu = 1500;
-
-}  // namespace
-
 std::string suspects_of(const PortNature& port) {
     if (port.own_ring)
         return "its ring is not emptied: receive its endpoints on the same port, and check whether their "
                "consumer has stopped";
     if (!port.link_up)
         return port.needs_peer ? "no process is at its other end" : "its link is down";
-    const std::uint32_t datagram = port.udp_bytes + kHeaders;
-    if (datagram > kUsualMtu)
+    const std::uint32_t datagram = port.udp_bytes + port.header_bytes;
+    if (datagram > port::kUsualMtu)
         return fmt::format(
             "the first suspect is the MTU: its packets have {} bytes with IP and UDP, and its other end or a "
             "link between may hold less; raise their MTU or lower --max-packet-size ({} fits {})",
-            datagram, kUsualMtu - kHeaders, kUsualMtu);
+            datagram, port::kUsualMtu - port.header_bytes, port::kUsualMtu);
     return port.needs_peer ? "its peer takes no packets: check whether it receives"
                            : "look at its link, at flow control (PAUSE) and at its interface's queue "
                              "(ip -s link, tc -s qdisc)";

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "port/sizes.hpp"
 #include "stats/snapshot.hpp"
 
 namespace spead::runtime {
@@ -17,6 +18,7 @@ struct PortNature {
     bool own_ring = false;        ///< a receiver on the same port must take sent packets
     bool needs_peer = false;      ///< another process must take them; `link_up`: whether there is one
     std::uint32_t udp_bytes = 0;  ///< UDP payload of the sender's longest packets
+    std::uint32_t header_bytes = port::kIpUdpHeaders;  ///< of IP and UDP
 };
 
 /// Returns the likely causes why such a port takes no packets, most likely first: a clause for an event, and

@@ -87,7 +87,8 @@ void SenderSet::follow_next_hops(SendStream& s) {
     addresses.reserve(due.size());
     for (const NextHop* const hop : due)
         addresses.push_back(hop->address);
-    const auto macs = port::look_at_next_hops(ports_[s.port].device().netdev(), addresses);
+    const LivePort& port = ports_[s.port];
+    const auto macs = port::look_at_next_hops(kernel_side(port.device(), port.plan().vlan), addresses);
     for (std::size_t i = 0; i < due.size(); i++)
         follow(*due[i], macs[i]);
     s.hops.note_looked_at(due.size());

@@ -8,6 +8,8 @@
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "memory/mapping.hpp"
+#include "port/netdev.hpp"
+#include "runtime/next_hops.hpp"
 #include "runtime/sender_set.hpp"
 
 /// Connects senders and ports: the queue of a sender, and the handling of stopped, detached and restarted
@@ -78,6 +80,25 @@ SenderSet::Outlet SenderSet::outlet_for(const SendPlan& s, const Fresh& fresh) c
                 s.port, fmt::join(cpus, ", "));
 }
 
+namespace {
+
+/// Refuses packets that the port's network interface would lose. Its MTU of now counts: only senders of the
+/// program's start raise it.
+void check_mtu(const SendPlan& s, const std::string& netdev) {
+    const auto facts = netdev.empty() ? std::nullopt : port::netdev_facts(netdev);
+    const std::uint32_t headers = header_bytes(s);
+    if (!facts || packet_size(s) + headers <= facts->mtu)
+        return;
+    throw_error(
+        where_of(s),
+        "packets of {} bytes and {} of IP and UDP headers do not fit the MTU {} of {}; give packets of "
+        "at most {} (`max_packet_size`), or run `ip link set {} mtu {}` first",
+        packet_size(s), headers, facts->mtu, netdev, facts->mtu - std::min(headers, facts->mtu), netdev,
+        packet_size(s) + headers);
+}
+
+}  // namespace
+
 void SenderSet::check_room(const SendPlan& s) const {
     const std::uint64_t payload = (std::uint64_t{s.max_heaps} + 1) * s.heap_size;
     if (const std::size_t available = memory::available_memory(); available != 0 && payload > available)
@@ -85,6 +106,8 @@ void SenderSet::check_room(const SendPlan& s) const {
                     "its heaps in flight need {} ((`max_heaps` {} + 1) x {}), and {} are available",
                     human_size(payload), s.max_heaps, human_size(s.heap_size), human_size(available));
     const std::size_t port = ports_.index_of(s.port);
+    check_mtu(s, ports_[port].planned().device.netdev);
+    check_next_hops(s, ports_[port].planned());
     if (ports_[port].host() && needs_next_hops(s) && ports_[port].planned().request.rx_queues == 0)
         throw_error(where_of(s),
                     "answers to ARP requests cannot be received on port {}, which was opened without a "
@@ -213,8 +236,8 @@ void SenderSet::watch(double now, EventReporter& events) {
 
 std::string SenderSet::suspects_of(const SendStream& s) const {
     const port::Port& p = ports_[s.port].device();
-    return runtime::suspects_of(
-        {p.link_up(), p.capabilities().receives_own, p.capabilities().needs_peer, s.plan.max_packet_size});
+    return runtime::suspects_of({p.link_up(), p.capabilities().receives_own, p.capabilities().needs_peer,
+                                 packet_size(s.plan), header_bytes(s.plan)});
 }
 
 }  // namespace spead::runtime

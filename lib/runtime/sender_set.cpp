@@ -12,6 +12,7 @@
 #include "base/units.hpp"
 #include "memory/mapping.hpp"
 #include "port/neighbours.hpp"
+#include "port/netdev.hpp"
 #include "runtime/next_hops.hpp"
 #include "runtime/stored_heap_source.hpp"
 
@@ -111,10 +112,20 @@ std::unique_ptr<SendStream> SenderSet::make_one(const SendPlan& s, Outlet outlet
 }
 
 IpAddress SenderSet::source_of(const SendPlan& s, const LivePort& port) {
+    const Ipv4 own = port.plan().address;
+    if (!is_ipv6(s) && own.value != 0)
+        return own;
+    if (const std::string netdev = kernel_side(port.device(), port.plan().vlan);
+        netdev != port.device().netdev()) {
+        const auto facts = port::netdev_facts(netdev);
+        if (facts && is_ipv6(s) && facts->address6)
+            return *facts->address6;
+        if (facts && !is_ipv6(s) && facts->address.value != 0)
+            return facts->address;
+    }
     if (is_ipv6(s))
         return port.device().source_address6();
-    const Ipv4 own = port.plan().address;
-    return own.value != 0 ? own : port.device().source_address();
+    return port.device().source_address();
 }
 
 void SenderSet::attach(SendStream& s) {
@@ -280,7 +291,7 @@ void SenderSet::cut_if_too_long(SendStream& s, Clock::duration longest_finish) {
         return;
     const send::Backlog left = backlog(s);
     const auto time = [&p](std::uint64_t packets) {
-        return static_cast<double>(packets) * p.max_packet_size / p.rate;
+        return static_cast<double>(packets) * packet_size(p) / p.rate;
     };
     // A heap may have begun between the look and the first cut: then the next look widens it.
     if (time(left.begun) > longest)

@@ -46,11 +46,11 @@ struct StopHeaps {
     std::size_t failed = 0;
 };
 
-/// Returns the plan of a stream. `no_endpoints`: its destinations are named elsewhere.
-runtime::SendPlan plan_of(const SendConfig& given, bool no_endpoints = false) {
+/// Returns the plan of a stream. `writer`: its destination, which may stand in place of endpoints.
+runtime::SendPlan plan_of(const SendConfig& given, const Writer::Target* writer = nullptr) {
     SendConfig config = given;
-    if (no_endpoints)
-        config.endpoints = {"127.0.0.1:7148"};
+    if (writer != nullptr && writer->substreams != 0)
+        config.endpoints = {writer->to_ipv6 ? "[::1]:7148" : "127.0.0.1:7148"};
     runtime::SendPlan plan;
     plan.name = config.name;
     const std::string where = door::where_of("send", config.name);
@@ -68,7 +68,8 @@ runtime::SendPlan plan_of(const SendConfig& given, bool no_endpoints = false) {
     plan.burst_rate_ratio = config.burst_rate_ratio;
     plan.ttl = config.ttl;
     plan.dscp = config.dscp;
-    plan.max_packet_size = config.max_packet_size;
+    if (config.max_packet_size != 0)
+        plan.max_packet_size = config.max_packet_size;
     plan.max_heaps = config.max_heaps;
     plan.timeout = std::chrono::duration<double>(config.timeout).count();
     plan.first_count = config.first_cnt;
@@ -137,7 +138,7 @@ SendStream::State::State(std::shared_ptr<door::Session> of, const SendConfig& co
 }
 
 SendStream::State::State(const SendConfig& config, const Writer& writer) {
-    runtime::SendPlan plan = plan_of(config, writer.target().substreams != 0);
+    runtime::SendPlan plan = plan_of(config, &writer.target());
     local = door::make_local_sender(plan, config, writer);
     substreams = writer.target().substreams != 0 ? writer.target().substreams : plan.endpoints.size();
     name = plan.name;

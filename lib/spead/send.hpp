@@ -34,10 +34,10 @@ struct SendConfig {
     /// finds it, on interfaces that it sees.
     std::string dst_mac{};
     bool udp_checksum = false;
-    std::uint32_t max_packet_size = 1472;  ///< UDP payload bytes
-    std::uint32_t max_heaps = 4;           ///< in flight
-    std::chrono::nanoseconds timeout{0};   ///< within which a heap must be sent; 0: as long as it takes
-    std::uint64_t first_cnt = 1;           ///< heap counts: first_cnt, first_cnt + cnt_step...
+    std::uint32_t max_packet_size = 0;    ///< UDP payload bytes; 0: 1472, and 1452 to addresses of IPv6
+    std::uint32_t max_heaps = 4;          ///< in flight
+    std::chrono::nanoseconds timeout{0};  ///< within which a heap must be sent; 0: as long as it takes
+    std::uint64_t first_cnt = 1;          ///< heap counts: first_cnt, first_cnt + cnt_step...
     std::uint64_t cnt_step = 1;
 };
 

@@ -18,6 +18,7 @@ struct Writer::Target {
     std::function<std::unique_ptr<send::PacketWriter>(const runtime::SendPlan&, const std::string& interface)>
         open;
     std::size_t substreams = 0;  ///< 0: the endpoints of the stream
+    bool to_ipv6 = false;        ///< where the stream has no endpoints: packets of IPv6 leave
 };
 
 namespace door {

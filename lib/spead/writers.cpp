@@ -132,6 +132,15 @@ std::vector<SocketAddress> addresses_of(const std::vector<std::vector<std::byte>
     return all;
 }
 
+/// Returns whether packets to the address are of IPv6.
+bool is_to_ipv6(const SocketAddress& address) {
+    if (address.family() != AF_INET6)
+        return false;
+    sockaddr_in6 six{};
+    std::memcpy(&six, &address.storage, sizeof six);
+    return !IN6_IS_ADDR_V4MAPPED(&six.sin6_addr);
+}
+
 }  // namespace
 
 PacketBytes::PacketBytes() : state_(std::make_shared<State>()) {}
@@ -169,18 +178,19 @@ Writer Writer::socket(int fd, std::vector<std::vector<std::byte>> destinations) 
     FileDescriptor own(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
     if (!own)
         throw_error("writer", "cannot duplicate descriptor {}: {}", fd, std::strerror(errno));
-    const std::size_t substreams = destinations.size();
+    const std::vector<SocketAddress> addresses = addresses_of(destinations);
+    const bool to_ipv6 = std::any_of(addresses.begin(), addresses.end(), is_to_ipv6);
     const auto shared = std::make_shared<const FileDescriptor>(std::move(own));
     return Writer(std::make_shared<Target>(Target{
-        [shared, to = addresses_of(destinations)](const runtime::SendPlan& plan,
-                                                  const std::string&) -> std::unique_ptr<send::PacketWriter> {
+        [shared, to = addresses](const runtime::SendPlan& plan,
+                                 const std::string&) -> std::unique_ptr<send::PacketWriter> {
             const std::string where = door::where_of("send", plan.name);
             FileDescriptor of_stream(::fcntl(shared->get(), F_DUPFD_CLOEXEC, 0));
             if (!of_stream)
                 throw_error(where, "cannot duplicate the socket's descriptor: {}", std::strerror(errno));
             return std::make_unique<send::SocketWriter>(std::move(of_stream), to, where);
         },
-        substreams}));
+        addresses.size(), to_ipv6}));
 }
 
 Writer Writer::queues(std::vector<InprocQueue> queues) {
@@ -225,7 +235,7 @@ std::unique_ptr<LocalSender> make_local_sender(runtime::SendPlan& plan, const Se
     send::DatagramSender::Config of;
     of.where = where;
     of.substreams = target.substreams == 0 ? plan.endpoints.size() : target.substreams;
-    of.max_packet_size = plan.max_packet_size;
+    of.max_packet_size = packet_size(plan);
     of.max_heaps = plan.max_heaps;
     of.pacing = {plan.rate, plan.burst_size, plan.burst_rate_ratio};
     of.timeout = static_cast<std::uint64_t>(std::max<std::int64_t>(config.timeout.count(), 0));

@@ -35,8 +35,8 @@ class SPEAD_API PacketBytes {
 /// Names a destination of packets that needs no EAL.
 class SPEAD_API Writer {
   public:
-    /// Names a socket of the kernel, of IPv4, that sends to SendConfig::endpoints with `ttl` and `dscp`,
-    /// through SendConfig::interface (a network interface or its address; empty: the kernel's choice).
+    /// Names a socket of the kernel that sends to SendConfig::endpoints with `ttl` and `dscp`, through
+    /// SendConfig::interface (a network interface or its address; empty: the kernel's choice).
     static Writer sockets();
     /// Names a datagram socket of the user's, not connected, with all its options; the descriptor is
     /// duplicated. `destinations`: the bytes of a sockaddr_in or sockaddr_in6 for each substream.

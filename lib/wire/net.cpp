@@ -81,6 +81,8 @@ PortOutcome parse_udp6(const std::uint8_t* head, std::size_t readable, std::size
     if (next != kProtocolUdp)
         return PortOutcome::not_udp;
     out.src_ip6 = load_ipv6(header + 8);
+    if (!is_source(out.src_ip6))
+        return PortOutcome::malformed;
     out.dst_ip6 = load_ipv6(header + 24);
     out.src_ip = sender_key(out.src_ip6);
     out.dst_ip = 0;

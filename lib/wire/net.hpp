@@ -75,6 +75,13 @@ struct UdpView {
     }
 };
 
+/// Returns whether a packet of IPv6 may come from the address. A group and :: are nobody's (RFC 4291). An
+/// IPv4 address that is mapped into IPv6 never is on a wire, and would pass for a sender of IPv4.
+constexpr bool is_source(const Ipv6& address) noexcept {
+    const bool unspecified_or_mapped = address.high == 0 && (address.low == 0 || address.low >> 32 == 0xFFFF);
+    return !address.is_multicast() && !unspecified_or_mapped;
+}
+
 /// Recognises the usual frame (no tag, no options, nothing wrong) by two masked loads. Returns false when
 /// nothing is known: call parse_udp. The first min(frame_length, kNetHeader) bytes are contiguous at `head`.
 [[gnu::always_inline]] inline bool parse_udp_fast_path(const std::uint8_t* head, std::size_t frame_length,
@@ -128,7 +135,8 @@ PortOutcome parse_udp_general(const std::uint8_t* head, std::size_t head_length,
 /// FCS), and head_length >= min(frame_length, kMaxNetHeader); nothing beyond either length is read. Returns
 /// `stream` and fills `out`, or the reason why not, and then `out` is unspecified:
 ///   malformed     truncated header, an IP version that is not the ethertype's, lengths that contradict each
-///                 other or the frame, hop-by-hop options that are not first
+///                 other or the frame, hop-by-hop options that are not first,
+///                 an IPv6 source that no host can have (is_source)
 ///   arp, igmp     what they say
 ///   not_udp       another ethertype (a third VLAN tag included), protocol or extension header (a routing
 ///                 header, too), or more than kMaxIpv6Options of options
@@ -139,7 +147,7 @@ PortOutcome parse_udp_general(const std::uint8_t* head, std::size_t head_length,
 ///                 checksum (RFC 8200 8.1)
 /// Accepted: Ethernet padding (frame longer than the IP datagram), a UDP length shorter than the IP payload,
 /// any other UDP checksum (it is never verified), IPv4 options, hop-by-hop and destination options of IPv6,
-/// which are passed over. Neither MAC nor IP addresses are judged.
+/// which are passed over. No other address is judged.
 [[gnu::always_inline]] inline PortOutcome parse_udp(const std::uint8_t* head, std::size_t head_length,
                                                     std::size_t frame_length, bool verify_ip_checksum,
                                                     UdpView& out) noexcept {

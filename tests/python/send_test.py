@@ -188,7 +188,20 @@ def test_sockets(family, host):
     heap = array_heap(data)
     with receiver(family, host) as sock:
         for stream in forms(sock):
-            packets = list(send.PacketGenerator(heap, 1, 1472))
+            packets = list(send.PacketGenerator(heap, 1, 1472 if family == socket.AF_INET else 1452))
+            assert stream.send_heap(heap) == len(b"".join(packets))
+            assert [sock.recv(2000) for _ in packets] == packets
+
+
+def test_a_size_that_was_named_holds_for_ipv6():
+    if not has_ipv6():
+        pytest.skip("this machine has no IPv6")
+    heap = array_heap(np.arange(4000, dtype=np.uint16))
+    with receiver(socket.AF_INET6, "::1") as sock:
+        host, port = sock.getsockname()[:2]
+        packets = list(send.PacketGenerator(heap, 1, 1472))
+        for stream in (send.UdpStream(POOL, [(host, port)], send.StreamConfig(max_packet_size=1472)),
+                       send.Stream(f"[{host}]:{port}", "", max_packet_size=1472)):
             assert stream.send_heap(heap) == len(b"".join(packets))
             assert [sock.recv(2000) for _ in packets] == packets
 
@@ -433,6 +446,8 @@ def test_configurations():
     config = send.StreamConfig(max_packet_size=9000, rate=2e9, burst_rate_ratio=1.5)
     assert config.burst_rate == 3e9
     assert "9000" in repr(config)
+    assert send.StreamConfig().max_packet_size == send.StreamConfig.DEFAULT_MAX_PACKET_SIZE == 1472
+    assert "1472" in repr(send.StreamConfig())
     with pytest.raises(AttributeError):
         config.max_packetsize = 1
     for wrong in ({"rate": -1}, {"max_heaps": 0}, {"burst_rate_ratio": 0.5}, {"max_packet_size": 8}):

@@ -33,9 +33,10 @@ class FakeMachine {
             return found == netdevs_.end() ? std::nullopt : std::optional{found->second};
         };
         machine_.netdevs = [this] { return order_; };
-        machine_.netdev_of = [this](Ipv4 address) -> std::string {
+        machine_.netdev_of = [this](const IpAddress& address) -> std::string {
             for (const auto& [name, facts] : netdevs_) {
-                if (facts.address == address) {
+                if (address == IpAddress(facts.address) ||
+                    (facts.address6 && address == IpAddress(*facts.address6))) {
                     return name;
                 }
             }

@@ -149,6 +149,7 @@ constexpr std::array kSendKeys{
         .name = "max_packet_size",
         .field = integer<&SendPlan::max_packet_size>,
         .range = kSendPacket,
+        .unset = "1472; of IPv6 1452",
         .option = "--max-packet-size",
         .help = "Limits the UDP payload of a packet, in bytes",
     },

@@ -43,6 +43,8 @@ TEST(CaptureCommand, FilesAreWhatIsNoEndpoint) {
     EXPECT_EQ(files("239.1.2.3:7148 --file /d1/a --file /d2/b"), (Files{"/d1/a", "/d2/b"}));
     EXPECT_EQ(files("239.1.2.3:7148 2026-11-21.pcap"), (Files{"2026-11-21.pcap"}));
     EXPECT_EQ(files("spead://239.1.2.3:7148 dir/3"), (Files{"dir/3"}));
+    EXPECT_EQ(files("[ff15::1]:7148 [ff15::2]+1:7148@[fd00::2] a.pcap"), (Files{"a.pcap"}));
+    EXPECT_EQ(files("[ff15::1]:7148 [a].pcap"), (Files{"[a].pcap"}));
 }
 
 TEST(CaptureCommand, EachOptionArrivesAtItsPlace) {
@@ -67,6 +69,7 @@ TEST(CaptureCommand, WhatIsMissingOrWrongIsSaid) {
     expect_refused("capture --port p 239.1.2.3:7148", {"capture needs a file"});
     expect_refused("capture --port p a.pcap", {"capture needs an endpoint"});
     expect_refused("capture --port p 239.1.2.3 a.pcap", {"239.1.2.3", "port"});
+    expect_refused("capture --port p [ff15::1] a.pcap", {"`[ff15::1]`", "port"});
     expect_refused("capture --port p a.pcap 239.1.2.3:7148", {"capture needs an endpoint"});
     expect_refused("capture --port p 239.1.2.3:7148 a.pcap a.pcap", {"is the file of two captures"});
     expect_refused("capture --port p 239.1.2.3:7148 dir/", {"FILE", "is not a capture file"});

@@ -104,6 +104,15 @@ TEST(Recv, EachEndpointArgumentIsAStreamRangesIncluded) {
     }
 }
 
+TEST(Recv, BracketsOfIpv6Stay) {
+    const Plan plan = planned("recv --port p [ff15::1]:7148@[fd00:9::2] [ff15::2]:7148");
+    ASSERT_EQ(plan.receives.size(), 2u);
+    EXPECT_EQ(plan.receives[0].endpoint_texts, std::vector<std::string>{"[ff15::1]:7148@[fd00:9::2]"});
+    EXPECT_EQ(to_string(plan.receives[0].endpoints[0]), "[ff15::1]:7148@[fd00:9::2]");
+    for (const char* command : {"recv --port p [ff15::1]", "send --port p [ff15::1]", "loopback [ff15::1]"})
+        expect_refused(command, {"`[ff15::1]`", "port"});
+}
+
 TEST(Recv, JointMakesThemOneStream) {
     const Plan plan = planned("recv --joint --port p 239.1.2.0+15:7148 239.2.0.1:7148");
     ASSERT_EQ(plan.receives.size(), 1u);
@@ -260,7 +269,8 @@ TEST(Send, DefaultsAreThoseOfThePlan) {
     expected.sends.push_back(sender);
     EXPECT_EQ(plan, expected);
     EXPECT_EQ(sender.heap_size, std::uint64_t{4} << 20);
-    EXPECT_EQ(sender.max_packet_size, 1472u);
+    EXPECT_EQ(packet_size(sender), 1472u);
+    EXPECT_EQ(packet_size(planned("send --port ens1f0 [ff15::1]:7148").sends[0]), 1452u);
     EXPECT_EQ(sender.heaps, -1);
     EXPECT_EQ(sender.address_bits, 40);
 }

@@ -88,14 +88,14 @@ TEST(PatternRules, RepeatedItemsFitEveryPacket) {
     plan.repeat_items = true;
     plan.max_packet_size = 40 + 4 * 8 + 8;
     expect_fault(plan, "repeat_items", "80 bytes");
-    plan.max_packet_size += 8;
+    *plan.max_packet_size += 8;
     EXPECT_FALSE(pattern_fault(plan));
     plan = pattern_of(HeapPattern::none);
     plan.repeat_items = true;
     plan.items = 10;  // and 10 descriptors
     plan.max_packet_size = 40 + 20 * 8 + 8;
     expect_fault(plan, "repeat_items", "20 item pointers");
-    plan.max_packet_size += 8;
+    *plan.max_packet_size += 8;
     EXPECT_FALSE(pattern_fault(plan));
     plan.items = 5000;  // the descriptors have a heap of their own
     plan.max_packet_size = 40 + 5001 * 8 + 8;

@@ -73,7 +73,6 @@ burst_rate_ratio = 1.05
 pacer = "software"
 ttl = 1
 dscp = 0
-max_packet_size = 1472
 heap_size = "4MiB"
 items = 1
 heaps = -1

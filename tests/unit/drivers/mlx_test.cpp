@@ -162,6 +162,9 @@ TEST_F(Mlx5, TheMtuIsRaisedForWhatIsSentAndRemarkedForWhatIsNotReceived) {
     auto request = request_for(kMellanoxCard);
     EXPECT_THAT(plan(request).remarks,
                 testing::ElementsAre(HasSubstr("packets above 1472 bytes of UDP payload will not arrive")));
+    request.ipv6 = true;
+    EXPECT_THAT(plan(request).remarks,
+                testing::ElementsAre(HasSubstr("packets above 1452 bytes of UDP payload over IPv6")));
     request.max_tx_packet = 8972;
     const auto p = plan(request);
     EXPECT_EQ(p.netdev_mtu, 9000U);

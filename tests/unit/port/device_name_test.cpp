@@ -72,7 +72,9 @@ class DeviceName : public testing::Test {
         machine_.netdev("ens1f0", "0000:03:00.0").address = parse_ipv4("10.0.0.5");
         machine_.rdma("0000:03:00.0", "mlx5_0");
         machine_.card("0000:04:00.0", 0x8086, "ice");
-        machine_.netdev("ens2", "0000:04:00.0").address = parse_ipv4("10.0.1.5");
+        NetdevFacts& ens2 = machine_.netdev("ens2", "0000:04:00.0");
+        ens2.address = parse_ipv4("10.0.1.5");
+        ens2.address6 = parse_ip("fd00::1").v6();
         machine_.card("0000:05:00.0", 0x8086, "vfio-pci");
         machine_.card("0000:06:00.0", 0x8086, "");
         machine_.card("0000:07:00.0", kMellanox, "vfio-pci");
@@ -115,6 +117,8 @@ TEST_F(DeviceName, AnInterfaceGoesToTheBestFamily) {
 TEST_F(DeviceName, WhatFollowsTheCommaGoesAlong) {
     EXPECT_EQ(named("ens2,force_copy=1").device, "net_xdp,iface=ens2,force_copy=1");
     EXPECT_EQ(named("10.0.1.5,force_copy=1").device, "net_xdp,iface=ens2,force_copy=1");
+    EXPECT_EQ(named("fd00::1,force_copy=1").device, "net_xdp,iface=ens2,force_copy=1");
+    EXPECT_EQ(named("[fd00::1]").device, "net_xdp,iface=ens2");
     EXPECT_EQ(named("05:00.0,a=1").device, "0000:05:00.0,a=1");
     EXPECT_EQ(named("mlx5_0,a=1").device, "0000:03:00.0,a=1");
 }
@@ -186,6 +190,8 @@ TEST_F(DeviceName, WhatIsNotThereIsRefusedWithWhatIs) {
     EXPECT_THAT(refusal<Error>("10.9.9.9"),
                 AllOf(HasSubstr("no network interface of this machine has the address 10.9.9.9"),
                       HasSubstr("ens1f0 (10.0.0.5, ")));
+    EXPECT_THAT(refusal<Error>("fd00::9"),
+                HasSubstr("no network interface of this machine has the address fd00::9"));
     EXPECT_THAT(refusal<Error>("ens7"),
                 AllOf(HasSubstr("no driver for the device \"ens7\""), HasSubstr("ens1f0 (10.0.0.5, "),
                       HasSubstr("one of net_ring, net_packet, net_xdp;")));

@@ -283,6 +283,7 @@ TEST(LayOut, AsksEachPortForWhatItsStreamsNeed) {
     plan.receives[0].buffer_size = 33;
     plan.sends[1].max_packet_size = 9000;
     plan.ports[1].mtu = 9100;
+    plan.receives[2].endpoints = plan.sends[2].endpoints = parse_endpoints("[ff15::1]:7148");
     const Layout l = lay_out(plan);
     ASSERT_EQ(fake.requests.size(), 3U);
     const auto& [p0, p1, p2] = std::tie(fake.requests[0], fake.requests[1], fake.requests[2]);
@@ -291,6 +292,9 @@ TEST(LayOut, AsksEachPortForWhatItsStreamsNeed) {
     EXPECT_EQ(p0.max_rx_packet, 5000U);
     EXPECT_EQ(p0.max_tx_packet, 0U);
     EXPECT_EQ(p0.buffer_size, 77U);
+    EXPECT_TRUE(!p0.ipv6 && p1.ipv6 && p2.ipv6);
+    EXPECT_EQ(p1.max_rx_packet, 9220U) << "the headers of IPv6 are longer";
+    EXPECT_EQ(p2.max_tx_packet, 1472U);
     EXPECT_EQ(p1.rx_queues, 1);
     EXPECT_EQ(p1.tx_queues, 2);
     EXPECT_EQ(p1.max_tx_packet, 9000U);

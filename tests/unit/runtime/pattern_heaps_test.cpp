@@ -97,7 +97,7 @@ TEST(PatternHeaps, CarryTheItemsAndBytesOfTheirHeap) {
         for (std::uint64_t i = 0; i < 20; i++) {
             const PatternHeap expected = order.heap(i);
             ASSERT_EQ(contents.fill(*heap, payload, i, 77), order.endpoint(expected));
-            const send::HeapLayout& layout = heap->layout(plan.max_packet_size, nullptr);
+            const send::HeapLayout& layout = heap->layout(packet_size(plan), nullptr);
             EXPECT_EQ(layout.repeat_pointers, plan.repeat_items);
             EXPECT_EQ(layout.payload_length, payload.size());
             const PatternItems pattern_sent = pattern_items(pattern, expected);

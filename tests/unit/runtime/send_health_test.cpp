@@ -94,6 +94,12 @@ TEST(Suspects, NameTheMtuFirstWherePacketsAreLongerThanTheUsualOne) {
     EXPECT_THAT(suspects_of({true, false, false, 1472}), testing::Not(HasSubstr("MTU")));
 }
 
+TEST(Suspects, CountTheHeadersOfIpv6) {
+    EXPECT_THAT(suspects_of({true, false, false, 1453, 48}),
+                testing::AllOf(HasSubstr("1501 bytes"), HasSubstr("1452 fits 1500")));
+    EXPECT_THAT(suspects_of({true, false, false, 1452, 48}), testing::Not(HasSubstr("MTU")));
+}
+
 TEST(Suspects, KnowWhatThePortIs) {
     EXPECT_THAT(suspects_of({true, true, false, 8972}), HasSubstr("ring"));
     EXPECT_THAT(suspects_of({false, false, true, 8972}), HasSubstr("no process is at its other end"));

@@ -232,7 +232,8 @@ struct Receiving {
     std::string text() const {
         sockaddr_in four{};
         std::memcpy(&four, &address, sizeof four);
-        return "127.0.0.1:" + std::to_string(ntohs(four.sin_port));
+        return (address.ss_family == AF_INET ? "127.0.0.1:" : "[::1]:") +
+               std::to_string(ntohs(four.sin_port));
     }
     Packets take(std::size_t n) const {
         Packets all;
@@ -286,6 +287,29 @@ TEST(LocalSend, SendsThroughASocketOfTheUser) {
         stream.send(heap);
         stream.flush();
         const Packets wanted = heap.packets(1, 1000);
+        EXPECT_EQ(to.take(wanted.size()), wanted);
+    }
+}
+
+TEST(LocalSend, MakesPacketsForAnMtuOf1500) {
+    for (const int family : {AF_INET, AF_INET6}) {
+        const Receiving to(family);
+        if (!to.bound)
+            continue;  // no IPv6 here
+        const std::size_t size = family == AF_INET ? 1472 : 1452;
+        const std::vector<std::byte> bytes = some_bytes(5000);
+        SendHeap heap = heap_of(bytes);
+        const Packets wanted = heap.packets(1, size);
+        const FileDescriptor fd(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+        SendStream by_socket({}, Writer::socket(fd.get(), {to.destination()}));
+        by_socket.send(heap);
+        by_socket.flush();
+        EXPECT_EQ(to.take(wanted.size()), wanted);
+        SendConfig c;
+        c.endpoints = {to.text()};
+        SendStream by_endpoint(c);
+        by_endpoint.send(heap, {.cnt = 1});
+        by_endpoint.flush();
         EXPECT_EQ(to.take(wanted.size()), wanted);
     }
 }

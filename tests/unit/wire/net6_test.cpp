@@ -186,6 +186,25 @@ TEST(Net6, ADatagramWithoutChecksumIsRefused) {
     EXPECT_EQ(parse6(frame), PortOutcome::bad_checksum);
 }
 
+TEST(Net6, ASourceThatNoHostHasIsMalformed) {
+    Frame6 frame;
+    for (const char* from : {"fd00::7", "fe80::1", "::1", "::a00:7", "64:ff9b::a00:7", "::1:ffff:a00:7"}) {
+        frame.from = parse_ip(from).v6();
+        EXPECT_EQ(parse6(frame.build()), PortOutcome::stream) << from;
+    }
+    for (const IpAddress& from :
+         {parse_ip("ff15::1"), parse_ip("::"), IpAddress(Ipv4{0x0A000007}), IpAddress()}) {
+        frame.from = from.v6();
+        EXPECT_EQ(parse6(frame.build()), PortOutcome::malformed) << to_string(from);
+        frame.extensions = {{0, extension(17)}};
+        EXPECT_EQ(parse6(frame.build()), PortOutcome::malformed) << to_string(from);
+        frame.extensions = {{44, extension(17)}};
+        EXPECT_EQ(parse6(frame.build()), PortOutcome::fragment)
+            << "it is one of both, in the same counter always";
+        frame.extensions.clear();
+    }
+}
+
 TEST(Net6, GroupsHaveTheMacAddressesOfRfc2464) {
     EXPECT_EQ(multicast_mac6(parse_ip("ff15::1:ff81:c203").v6()),
               (MacAddress{0x33, 0x33, 0xFF, 0x81, 0xC2, 0x03}));

@@ -4,7 +4,7 @@
 import enum
 import math
 import operator
-from typing import Any, ClassVar, List, Tuple
+from typing import Any, ClassVar, List, Optional, Tuple
 
 from .. import _native
 from ..pools import ThreadPool
@@ -40,9 +40,9 @@ def size(name: str, value: Any, least: int = 0) -> int:
 class StreamConfig:
     """Describes a sender, whatever its transport.
 
-    `max_packet_size`: bytes of UDP payload. `rate`: bytes of it per second; 0: unlimited. `burst_size`: bytes sent
-    between two looks at the clock. `burst_rate_ratio`: how much faster late packets catch up. `max_heaps`: in flight.
-    Raises ValueError, and TypeError for negative sizes.
+    `max_packet_size`: bytes of UDP payload; None: 1472, and 1452 to addresses of IPv6. `rate`: bytes of it per second;
+    0: unlimited. `burst_size`: bytes sent between two looks at the clock. `burst_rate_ratio`: how much faster late
+    packets catch up. `max_heaps`: in flight. Raises ValueError, and TypeError for negative sizes.
     """
 
     DEFAULT_MAX_PACKET_SIZE: ClassVar[int] = 1472
@@ -53,11 +53,13 @@ class StreamConfig:
 
     __slots__ = ("_max_packet_size", "_rate", "_burst_size", "_max_heaps", "_burst_rate_ratio", "_rate_method")
 
-    def __init__(self, *, max_packet_size: int = DEFAULT_MAX_PACKET_SIZE, rate: float = 0.0,
+    def __init__(self, *, max_packet_size: Optional[int] = None, rate: float = 0.0,
                  burst_size: int = DEFAULT_BURST_SIZE, max_heaps: int = DEFAULT_MAX_HEAPS,
                  burst_rate_ratio: float = DEFAULT_BURST_RATE_RATIO,
                  rate_method: RateMethod = DEFAULT_RATE_METHOD) -> None:
-        self.max_packet_size = max_packet_size
+        self._max_packet_size: Optional[int] = None
+        if max_packet_size is not None:
+            self.max_packet_size = max_packet_size
         self.rate = rate
         self.burst_size = burst_size
         self.max_heaps = max_heaps
@@ -66,8 +68,8 @@ class StreamConfig:
 
     @property
     def max_packet_size(self) -> int:
-        """The bytes of a packet at most: UDP payload."""
-        return self._max_packet_size
+        """The bytes of a packet at most: UDP payload. To addresses of IPv6 it is 1452 if no value was set."""
+        return self.DEFAULT_MAX_PACKET_SIZE if self._max_packet_size is None else self._max_packet_size
 
     @max_packet_size.setter
     def max_packet_size(self, value: int) -> None:
@@ -198,7 +200,8 @@ def native_config(thread_pool: ThreadPool, config: StreamConfig) -> "_native.Sen
     if not isinstance(config, StreamConfig):
         raise TypeError(f"config is {type(config).__name__}; give a StreamConfig")
     native = _native.SendConfig()
-    native.max_packet_size = min(config.max_packet_size, 0xFFFFFFFF)
+    if config._max_packet_size is not None:
+        native.max_packet_size = min(config._max_packet_size, 0xFFFFFFFF)
     native.rate = config.rate
     native.burst_size = max(config.burst_size, 1)
     native.burst_rate_ratio = config.burst_rate_ratio

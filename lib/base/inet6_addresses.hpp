@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+#include <istream>
+#include <vector>
+
+#include "base/endpoint.hpp"
+
+/// Reads the IPv6 addresses of this machine, with their states. The kernel lets nobody use an address while
+/// it asks whether another host has it (RFC 4862, duplicate address detection): the first seconds of a link.
+/// Control code.
+namespace spead {
+
+/// Limits the wait for an address that is tentative: the kernel asks after a second at most, and waits one
+/// more for a reply.
+inline constexpr std::chrono::milliseconds kTentativePatience{4000};
+/// Holds the pause between two looks at such an address.
+inline constexpr std::chrono::milliseconds kTentativePause{20};
+
+struct Inet6Address {
+    Ipv6 address{};
+    unsigned interface = 0;   ///< by the kernel's number
+    bool tentative = false;   ///< it cannot be used yet
+    bool deprecated = false;  ///< connections that exist may go on with it
+    bool failed = false;      ///< another host has it
+};
+
+/// Returns the addresses of the calling thread's network namespace; none if the kernel does not tell them.
+std::vector<Inet6Address> inet6_addresses();
+/// Returns the same from the text of /proc/net/if_inet6.
+std::vector<Inet6Address> inet6_addresses_in(std::istream& text);
+
+/// Returns whether the address is one of this machine's, and tentative.
+bool is_tentative(const IpAddress& address);
+/// Returns whether the interface has an address that is tentative.
+bool has_tentative(unsigned interface);
+
+}  // namespace spead

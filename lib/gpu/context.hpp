@@ -38,6 +38,23 @@ class Context {
     /// Makes it the context of the calling thread. Each thread does so once, before its first call. Throws
     /// Error.
     void use() const { driver_->call(&cuda::Api::use_context, context_); }
+    /// Makes it the context of the calling thread while it lives, on threads of the user's, who may have
+    /// another one. Throws Error.
+    class Visit {
+      public:
+        explicit Visit(const Context& context) : driver_(context.driver()) {
+            driver_.call(&cuda::Api::push_context, context.context_);
+        }
+        ~Visit() {
+            cuda::Context left = nullptr;
+            driver_.try_call(&cuda::Api::pop_context, &left);
+        }
+        Visit(const Visit&) = delete;
+        Visit& operator=(const Visit&) = delete;
+
+      private:
+        const Driver& driver_;
+    };
     /// Does so in a destructor.
     void try_use() const noexcept { driver_->try_call(&cuda::Api::use_context, context_); }
     const DeviceFacts& facts() const noexcept { return facts_; }

@@ -52,6 +52,16 @@ enum Attribute : int {
     kDmaBufSupported = 124,
 };
 
+/// Lists the attributes of pointers (CU_POINTER_ATTRIBUTE_*) that this library uses.
+enum PointerAttribute : int {
+    kPointerMemoryType = 2,  ///< 1: of the host; 2: of a device
+    kPointerSyncMemops = 6,  ///< the driver's copies are over when their calls return
+    kPointerIsManaged = 8,   ///< it moves between host and device
+    kPointerDevice = 9,      ///< the number of its GPU
+};
+
+inline constexpr unsigned kDeviceMemory = 2;  ///< CU_MEMORYTYPE_DEVICE
+
 inline constexpr unsigned kRegisterPortable = 1;    ///< CU_MEMHOSTREGISTER_PORTABLE: for every context
 inline constexpr unsigned kRegisterDeviceMap = 2;   ///< CU_MEMHOSTREGISTER_DEVICEMAP: kernels may reach it
 inline constexpr unsigned kStreamNonBlocking = 1;   ///< CU_STREAM_NON_BLOCKING
@@ -73,8 +83,13 @@ inline constexpr unsigned kEventDisableTiming = 2;  ///< CU_EVENT_DISABLE_TIMING
     X(retain_context, cuDevicePrimaryCtxRetain, Context*, Device)                                   \
     X(release_context, cuDevicePrimaryCtxRelease_v2, Device)                                        \
     X(use_context, cuCtxSetCurrent, Context)                                                        \
+    X(push_context, cuCtxPushCurrent_v2, Context)                                                   \
+    X(pop_context, cuCtxPopCurrent_v2, Context*)                                                    \
     X(allocate, cuMemAlloc_v2, DevicePointer*, std::size_t)                                         \
     X(free, cuMemFree_v2, DevicePointer)                                                            \
+    X(address_range, cuMemGetAddressRange_v2, DevicePointer*, std::size_t*, DevicePointer)          \
+    X(pointer_attribute, cuPointerGetAttribute, void*, PointerAttribute, DevicePointer)             \
+    X(set_pointer_attribute, cuPointerSetAttribute, const void*, PointerAttribute, DevicePointer)   \
     X(register_host, cuMemHostRegister_v2, void*, std::size_t, unsigned)                            \
     X(unregister_host, cuMemHostUnregister, void*)                                                  \
     X(device_pointer, cuMemHostGetDevicePointer_v2, DevicePointer*, void*, unsigned)                \

@@ -14,7 +14,7 @@ Registered::Registered(ContextPointer context, void* base, std::size_t length)
         throw_error("GPU",
                     "{} cannot register host memory ({} asked for); use another GPU (CUDA_VISIBLE_DEVICES)",
                     context_->facts().name, human_size(length));
-    context_->use();
+    const Context::Visit visit(*context_);
     context_->driver().call(&cuda::Api::register_host, base, length,
                             cuda::kRegisterPortable | cuda::kRegisterDeviceMap);
     try {
@@ -26,8 +26,12 @@ Registered::Registered(ContextPointer context, void* base, std::size_t length)
 }
 
 Registered::~Registered() {
-    context_->try_use();
-    context_->driver().try_call(&cuda::Api::unregister_host, base_);
+    try {
+        const Context::Visit visit(*context_);
+        context_->driver().try_call(&cuda::Api::unregister_host, base_);
+    } catch (const Error&) {
+        // The context is gone, and the registration with it; a child of fork(2) has none.
+    }
 }
 
 cuda::DevicePointer Registered::address_of(const void* p) const noexcept {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <span>
 
 #include "memory/memory_kind.hpp"
 
@@ -21,6 +22,7 @@ struct Region {
 
     bool cpu_accessible() const noexcept { return memory::cpu_accessible(kind); }
     const std::byte* end() const noexcept { return base + length; }
+    std::span<std::byte> bytes() const noexcept { return {base, length}; }
     bool operator==(const Region&) const = default;
 };
 

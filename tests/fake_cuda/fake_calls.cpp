@@ -17,6 +17,9 @@ using namespace fake_cuda;
 
 namespace {
 
+/// Holds the contexts of the thread, the current one last.
+thread_local std::vector<Context> current;
+
 struct FakeModule {
     std::string ptx;
 };
@@ -157,6 +160,7 @@ FAKE_CALL(cuDeviceGetAttribute, int* value, Attribute attribute, Device) {
             *value = 9;
             break;
         case kHostRegisterSupported:
+        case kRdmaSupported:
         case kHostPointerForRegisteredMemory:
         case kMultiprocessors:
         case kCopyEngines:
@@ -189,7 +193,61 @@ FAKE_CALL(cuDevicePrimaryCtxRelease_v2, Device) {
 
 FAKE_CALL(cuCtxSetCurrent, Context context) {
     FAIL_IF_ASKED(cuCtxSetCurrent);
+    if (current.empty())
+        current.push_back(nullptr);
+    current.back() = context;
     return context == reinterpret_cast<Context>(&Gpu::get()) ? kSuccess : kInvalidValue;
+}
+
+FAKE_CALL(cuCtxGetCurrent, Context* context) {
+    *context = current.empty() ? nullptr : current.back();
+    return kSuccess;
+}
+
+FAKE_CALL(cuCtxPushCurrent_v2, Context context) {
+    FAIL_IF_ASKED(cuCtxPushCurrent_v2);
+    current.push_back(context);
+    return context == reinterpret_cast<Context>(&Gpu::get()) ? kSuccess : kInvalidValue;
+}
+
+FAKE_CALL(cuCtxPopCurrent_v2, Context* context) {
+    if (current.empty())
+        return kInvalidValue;
+    *context = current.back();
+    current.pop_back();
+    FAIL_IF_ASKED(cuCtxPopCurrent_v2);
+    return kSuccess;
+}
+
+FAKE_CALL(cuMemGetAddressRange_v2, DevicePointer* base, std::size_t* size, DevicePointer p) {
+    FAIL_IF_ASKED(cuMemGetAddressRange_v2);
+    return Gpu::get().allocation_of(p, *base, *size) ? kSuccess : kNotFound;
+}
+
+FAKE_CALL(cuPointerGetAttribute, void* value, PointerAttribute attribute, DevicePointer p) {
+    FAIL_IF_ASKED(cuPointerGetAttribute);
+    DevicePointer base = 0;
+    std::size_t size = 0;
+    const bool on_gpu = Gpu::get().allocation_of(p, base, size);
+    if (!on_gpu && !Gpu::get().registered(reinterpret_cast<const void*>(p), 1))
+        return kInvalidValue;
+    auto& answer = *static_cast<unsigned*>(value);
+    answer = 0;
+    if (attribute == kPointerMemoryType)
+        answer = on_gpu ? kDeviceMemory : 1;
+    else if (attribute == kPointerIsManaged)
+        answer = wish("FAKE_CUDA_MANAGED").empty() ? 0 : 1;
+    return kSuccess;
+}
+
+FAKE_CALL(cuPointerSetAttribute, const void* value, PointerAttribute attribute, DevicePointer p) {
+    FAIL_IF_ASKED(cuPointerSetAttribute);
+    DevicePointer base = 0;
+    std::size_t size = 0;
+    return attribute == kPointerSyncMemops && *static_cast<const unsigned*>(value) == 1 &&
+                   Gpu::get().allocation_of(p, base, size)
+               ? kSuccess
+               : kInvalidValue;
 }
 
 FAKE_CALL(cuMemAlloc_v2, DevicePointer* pointer, std::size_t bytes) {

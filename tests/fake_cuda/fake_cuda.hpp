@@ -24,6 +24,7 @@
 ///   FAKE_CUDA_LATE_US=N       the GPU rests so long before each piece of work
 ///   FAKE_CUDA_STALL=1         it does no work
 ///   FAKE_CUDA_DEVICES=0       there is no GPU
+///   FAKE_CUDA_MANAGED=1       its memory is managed memory, which may move to the host
 namespace fake_cuda {
 
 using namespace spead::gpu::cuda;
@@ -49,6 +50,8 @@ class Gpu {
     Result register_host(std::byte* base, std::size_t length);
     Result unregister_host(std::byte* base);
     bool registered(const void* p, std::size_t length);
+    /// Finds the allocation with an address. Returns false when there is none.
+    bool allocation_of(DevicePointer p, DevicePointer& base, std::size_t& size);
 
     /// Returns where the worker reaches [p, p + length); null: nowhere.
     std::byte* reach(DevicePointer p, std::size_t length);

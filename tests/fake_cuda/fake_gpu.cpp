@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::size_t kMemory = std::size_t{4} << 30;  ///< of which only what is written exists
 constexpr std::size_t kAlignment = 256;
+/// Holds the size of pages. Allocations of at least one begin with one, as those of NVIDIA's driver do.
+constexpr std::size_t kPage = std::size_t{2} << 20;
 
 bool covers(const std::map<std::uintptr_t, std::size_t>& ranges, std::uintptr_t p, std::size_t length) {
     auto after = ranges.upper_bound(p);
@@ -35,8 +37,8 @@ std::uintptr_t address(const void* p) {
 class Wishes {
   public:
     Wishes() {
-        for (const char* const name :
-             {"FAKE_CUDA_FAIL", "FAKE_CUDA_LATE_US", "FAKE_CUDA_STALL", "FAKE_CUDA_DEVICES"})
+        for (const char* const name : {"FAKE_CUDA_FAIL", "FAKE_CUDA_LATE_US", "FAKE_CUDA_STALL",
+                                       "FAKE_CUDA_DEVICES", "FAKE_CUDA_MANAGED"})
             if (const char* const value = std::getenv(name); value != nullptr)
                 set(name, value);
     }
@@ -98,10 +100,14 @@ Gpu::Gpu() {
     const int file = memfd_create("fake GPU", MFD_CLOEXEC);
     if (file < 0 || ftruncate(file, static_cast<off_t>(kMemory)) != 0)
         std::abort();
-    void* const seen = mmap(nullptr, kMemory, PROT_NONE, MAP_SHARED, file, 0);
+    // Addresses of their own, of which the first page's multiple is taken.
+    void* const room =
+        mmap(nullptr, kMemory + kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const begin = reinterpret_cast<void*>((address(room) + kPage - 1) / kPage * kPage);
+    void* const seen = mmap(begin, kMemory, PROT_NONE, MAP_SHARED | MAP_FIXED, file, 0);
     void* const worked = mmap(nullptr, kMemory, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
-    if (seen == MAP_FAILED || worked == MAP_FAILED)
+    if (room == MAP_FAILED || seen == MAP_FAILED || worked == MAP_FAILED)
         std::abort();
     seen_ = static_cast<std::byte*>(seen);
     worked_ = static_cast<std::byte*>(worked);
@@ -125,11 +131,12 @@ Result Gpu::allocate(DevicePointer& out, std::size_t bytes) {
     if (bytes == 0)
         return kInvalidValue;
     const std::size_t length = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    const std::size_t alignment = bytes >= kPage ? kPage : kAlignment;
     std::uintptr_t at = address(seen_);
     for (const auto& [base, size] : allocated_) {
-        if (base - at >= length)
+        if (base >= at && base - at >= length)
             break;
-        at = base + (size + kAlignment - 1) / kAlignment * kAlignment;
+        at = (base + size + alignment - 1) / alignment * alignment;
     }
     if (at + length > address(seen_) + kMemory)
         return kOutOfMemory;
@@ -164,6 +171,16 @@ Result Gpu::unregister_host(std::byte* base) {
 bool Gpu::registered(const void* p, std::size_t length) {
     const std::lock_guard lock(mutex_);
     return covers(registered_, address(p), length);
+}
+
+bool Gpu::allocation_of(DevicePointer p, DevicePointer& base, std::size_t& size) {
+    const std::lock_guard lock(mutex_);
+    if (!covers(allocated_, p, 1))
+        return false;
+    const auto found = --allocated_.upper_bound(p);
+    base = found->first;
+    size = found->second;
+    return true;
 }
 
 std::byte* Gpu::reach(DevicePointer p, std::size_t length) {

@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "gpu/gatherer.hpp"
 #include "gpu/objects.hpp"
+#include "gpu/peer_memory.hpp"
 #include "gpu/registered.hpp"
 #include "gpu/uploader.hpp"
 #include "memory/mapping.hpp"
@@ -84,6 +85,8 @@ void use_everything(const std::string& library) {
         gatherer.gather(stream, {piece, 1}, registered.address_of(piece));
         stream.finish();
     }
+    const PeerMemory own = PeerMemory::allocate(Driver::load(library), 4096);
+    const PeerMemory users = PeerMemory::of(Driver::load(library), device.address(), 4096);
     Uploader uploader(context, 2);
     const Uploader::Ticket ticket = uploader.submit({host.base(), device.address(), 4096});
     if (ticket == 0 || !uploader.wait(ticket, std::chrono::seconds(10)))
@@ -112,6 +115,7 @@ TEST(Driver, EveryCallThatFailsIsNamedAndNothingStaysBehind) {
 #undef SPEAD_FAIL_ONCE
     // Objects that are given back log it, and errors are told by these two.
     std::set<std::string> expected{"cuDevicePrimaryCtxRelease_v2",
+                                   "cuCtxPopCurrent_v2",
                                    "cuMemFree_v2",
                                    "cuMemHostUnregister",
                                    "cuStreamDestroy_v2",

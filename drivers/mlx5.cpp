@@ -18,12 +18,22 @@
 /// any frame. A held packet pins its whole buffer. For a card without striding queues, and for unsupported
 /// numbers, the PMD warns and uses one mbuf per packet. A pool that does not fit memory stops the port.
 ///
+/// The PMD copies up to 290 bytes of a packet into its descriptor from txqs_min_inline transmit queues on (8
+/// by default), going on into the second segment. The CPU must not read memory of a GPU, so both segments of
+/// such packets have the flag "mlx5_fine_granularity_inline". The PMD looks for it when the port starts.
+/// Cards that need txq_inline_min bytes in the descriptor take these from the headers, which are longer.
+///
 /// The engine of flow rules (dv_flow_en=1), inlining (txq_inline_*) and vectors keep the PMD's defaults.
 /// tx_pp (send scheduling, ConnectX-6 Dx and later; ConnectX-7 can without it) is added when it is required,
 /// because a card without it then fails to start. The number is the granularity, 500 ns at least. The clock
 /// of packet timestamps can be read with tx_pp, or if the card exposes it; otherwise not in isolated mode.
 #include <algorithm>
+#include <cstdio>
 #include <memory>
+
+#include <rte_errno.h>
+#include <rte_mbuf_dyn.h>
+#include <rte_pmd_mlx5.h>
 
 #include "drivers/card.hpp"
 #include "drivers/common.hpp"
@@ -55,6 +65,7 @@ class Mlx5 final : public MlxDriver {
         port::Capabilities c = MlxDriver::declared();
         c.spreads_sources = true;
         c.tx_external_buffer = true;
+        c.tx_device_memory = true;
         c.late_free_segments = kLateSegments;
         c.rx_timestamps = port::RxTimestamps::device_clock;
         c.send_on_time = true;
@@ -62,6 +73,7 @@ class Mlx5 final : public MlxDriver {
     }
 
     std::string translate(std::string_view netdev) const override;
+    std::uint64_t device_memory_flags() const override;
     port::PreparedDevice plan(const port::PortRequest& request) const override;
 
   private:
@@ -74,6 +86,16 @@ std::string Mlx5::translate(std::string_view netdev) const {
     const auto comma = std::min(netdev.find(','), netdev.size());
     const auto card = card_of(std::string{netdev.substr(0, comma)});
     return card ? card->address + std::string{netdev.substr(comma)} : std::string{};
+}
+
+std::uint64_t Mlx5::device_memory_flags() const {
+    rte_mbuf_dynflag flag{};
+    std::snprintf(flag.name, sizeof flag.name, "%s", RTE_PMD_MLX5_FINE_GRANULARITY_INLINE);
+    const int bit = rte_mbuf_dynflag_register(&flag);
+    if (bit < 0) {
+        throw_error(name().data(), "no mbuf flag is left for {} ({})", flag.name, rte_strerror(rte_errno));
+    }
+    return std::uint64_t{1} << bit;
 }
 
 /// Returns the card's interface. In switchdev mode it is among those that represent its virtual functions

@@ -23,6 +23,7 @@ class Null final : public port::Driver {
         port::Capabilities c;
         c.tx_multi_segment = true;
         c.tx_external_buffer = true;
+        c.tx_device_memory = true;
         c.max_rx_frame = c.max_tx_frame = port::kMaxPayload + port::frame_of(0);
         return c;
     }
@@ -48,6 +49,7 @@ class Null final : public port::Driver {
                 fmt::format("{}: {} makes packets of {} arbitrary bytes as fast as they are polled", where,
                             device.name(), size));
         }
+        plan.capabilities.tx_device_memory = !copy;
         count_pools(plan, request);
         plan.devargs = device.text();
         plan.rx = port::queue_sizes(request.rx_queues == 0 ? std::uint16_t{0} : std::uint16_t{512},

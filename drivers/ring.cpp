@@ -32,6 +32,7 @@ class Ring final : public port::Driver {
         port::Capabilities c;
         c.tx_multi_segment = true;
         c.tx_external_buffer = true;
+        c.tx_device_memory = true;
         c.lossless = true;
         c.receives_own = true;
         c.max_rx_frame = c.max_tx_frame = port::kMaxPayload + port::frame_of(0);

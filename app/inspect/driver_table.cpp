@@ -31,15 +31,15 @@ std::string steering(const port::Capabilities& c) {
 }  // namespace
 
 std::string driver_table(std::span<const port::Driver* const> drivers) {
-    using TableRow = std::array<std::string, 13>;
+    using TableRow = std::array<std::string, 14>;
     std::vector<TableRow> rows{{"driver", "named by", "steering", "membership", "chains sent", "zero copy",
-                                "freed late", "interrupt", "by source", "lossless", "timestamps",
+                                "from GPUs", "freed late", "interrupt", "by source", "lossless", "timestamps",
                                 "send times", "largest frame"}};
     for (const port::Driver* driver : drivers) {
         const port::Capabilities c = driver->declared();
         rows.push_back({std::string(driver->name()), named_by(*driver), steering(c),
                         std::string(port::name_of(c.membership)), yes(c.tx_multi_segment),
-                        yes(c.tx_multi_segment && c.tx_external_buffer),
+                        yes(c.tx_multi_segment && c.tx_external_buffer), yes(c.tx_device_memory),
                         fmt::format("{}", c.late_free_segments), yes(c.rx_interrupt), yes(c.spreads_sources),
                         yes(c.lossless), std::string(port::name_of(c.rx_timestamps)), yes(c.send_on_time),
                         fmt::format("{}", c.max_rx_frame)});
@@ -69,6 +69,7 @@ nlohmann::ordered_json capability_document(const port::Capabilities& c) {
             {"membership", port::name_of(c.membership)},
             {"tx_multi_segment", c.tx_multi_segment},
             {"tx_external_buffer", c.tx_external_buffer},
+            {"tx_device_memory", c.tx_device_memory},
             {"late_free_segments", c.late_free_segments},
             {"rx_interrupt", c.rx_interrupt},
             {"spreads_sources", c.spreads_sources},

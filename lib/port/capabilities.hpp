@@ -36,10 +36,13 @@ struct Capabilities {
     bool rx_interrupt = false;        ///< an lcore can sleep until a packet comes
     bool tx_multi_segment = false;    ///< a packet may be a chain of mbufs
     bool tx_external_buffer = false;  ///< an mbuf may point at registered user memory
-    bool corrupts_chains = false;     ///< the device reports that it sends chains, but sends them wrong
-    bool lossless = false;            ///< a full receiver pushes back instead of losing (pcap, ring, memif)
-    bool finite = false;              ///< the source ends (a capture file); see Port::exhausted
-    bool receives_own = false;        ///< sent packets come back on the same port (ring): fit for loopback
+    /// Says that an mbuf may point at memory of a GPU, too: the driver reads nothing behind the first
+    /// segment.
+    bool tx_device_memory = false;
+    bool corrupts_chains = false;  ///< the device reports that it sends chains, but sends them wrong
+    bool lossless = false;         ///< a full receiver pushes back instead of losing (pcap, ring, memif)
+    bool finite = false;           ///< the source ends (a capture file); see Port::exhausted
+    bool receives_own = false;     ///< sent packets come back on the same port (ring): fit for loopback
     bool trusts_peer =
         false;  ///< another process writes the lengths of received packets; the PMD believes it
     bool receives_only = false;  ///< it takes no packets to send
@@ -59,6 +62,8 @@ struct Capabilities {
     bool send_on_time = false;
     std::uint64_t rx_offloads = 0;  ///< RTE_ETH_RX_OFFLOAD_*, granted
     std::uint64_t tx_offloads = 0;  ///< RTE_ETH_TX_OFFLOAD_*, granted
+    /// Holds the mbuf flags of packets with memory of a GPU (Driver::device_memory_flags).
+    std::uint64_t tx_device_flags = 0;
 };
 
 /// Returns whether streams of the port may have IPv6 endpoints: where the XDP program does not bring their

@@ -157,6 +157,9 @@ class Driver {
     virtual void apply(PreparedDevice&) const {}
     /// Sets properties that need the device to exist, between rte_dev_probe and configure. Throws Error.
     virtual void attached(const PreparedDevice&) const {}
+    /// Returns the mbuf flags of packets with memory of a GPU, which keep the PMD from reading that. Called
+    /// before the device is configured, if it may send such packets. Throws Error.
+    virtual std::uint64_t device_memory_flags() const { return 0; }
     /// Cleans up for the PMD, between stop and rte_eth_dev_close. For devices that need a peer it runs in
     /// EAL's interrupt thread.
     virtual void closing(const PreparedDevice&) const noexcept {}

@@ -199,6 +199,7 @@ void Port::State::configure() {
     if (device.rx_queues == 0) {
         capabilities.rx_offloads = 0;
     }
+    prepare_device_memory();
     times.choose(info, capabilities);
     if (!device.isolates_with_queues) {
         isolate();
@@ -220,6 +221,21 @@ void Port::State::configure() {
     set_up_queues(info);
     if (device.isolates_with_queues) {
         isolate();
+    }
+}
+
+/// Reserves the flags of packets with memory of a GPU. Drivers look for them when the device starts.
+void Port::State::prepare_device_memory() {
+    capabilities.tx_device_memory = capabilities.tx_device_memory && device.tx_queues > 0 &&
+                                    capabilities.tx_multi_segment && capabilities.tx_external_buffer;
+    if (!capabilities.tx_device_memory) {
+        return;
+    }
+    try {
+        capabilities.tx_device_flags = planned.driver->device_memory_flags();
+    } catch (const Error& error) {
+        capabilities.tx_device_memory = false;
+        remarks.push_back(fmt::format("{}: it cannot send from memory of a GPU: {}", name, error.what()));
     }
 }
 

@@ -75,6 +75,7 @@ struct Port::State {
     void give_up_claim();
     void attach();
     void configure();
+    void prepare_device_memory();
     void isolate();
     void make_pools();
     void set_up_queues(const rte_eth_dev_info& info);

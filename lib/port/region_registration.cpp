@@ -33,18 +33,24 @@ void* address_of(const RegisteredPages& pages) {
     return reinterpret_cast<void*>(pages.base);
 }
 
-std::string describe(const RegisteredPages& pages) {
-    return fmt::format("the region of {} bytes at {:#x}", pages.length, pages.base);
+std::string describe(const RegisteredPages& pages, memory::MemoryKind kind) {
+    return fmt::format("the region of {} bytes at {:#x}{}", pages.length, pages.base,
+                       memory::cpu_accessible(kind) ? "" : " in a GPU's memory");
 }
+
+/// Limits the small pages of memory of a GPU: net_mlx5 sorts all pages of a region at each that it meets.
+constexpr std::size_t kMostSmallPages = 16384;
+constexpr std::size_t kLargePage = std::size_t{2} << 20;
+constexpr std::size_t kGpuPage = std::size_t{64} << 10;
 
 }  // namespace
 
-RegisteredPages pages_around(const void* base, std::size_t length) noexcept {
-    constexpr std::size_t page = 4096;
+RegisteredPages pages_around(const void* base, std::size_t length, memory::MemoryKind kind) noexcept {
+    const std::size_t page = memory::cpu_accessible(kind) ? 4096 : kGpuPage;
     const auto first = reinterpret_cast<std::uintptr_t>(base) / page * page;
     const auto end = (reinterpret_cast<std::uintptr_t>(base) + length + page - 1) / page * page;
     RegisteredPages pages{first, end - first, page};
-    for (const std::size_t larger : {std::size_t{1} << 30, std::size_t{2} << 20}) {
+    for (const std::size_t larger : {std::size_t{1} << 30, kLargePage}) {
         if (pages.base % larger == 0 && pages.length % larger == 0) {
             pages.page_size = larger;
             break;
@@ -53,17 +59,26 @@ RegisteredPages pages_around(const void* base, std::size_t length) noexcept {
     return pages;
 }
 
-RegionRegistration::RegionRegistration(void* base, std::size_t length) : pages_(pages_around(base, length)) {
+RegionRegistration::RegionRegistration(void* base, std::size_t length, memory::MemoryKind kind)
+    : pages_(pages_around(base, length, kind)), kind_(kind) {
     if (base == nullptr || length == 0) {
         throw Error("an empty region cannot be registered");
+    }
+    if (!memory::cpu_accessible(kind) && pages_.length / pages_.page_size > kMostSmallPages &&
+        pages_.page_size < kLargePage) {
+        throw_error("memory region",
+                    "{} has {} pages of {} bytes, and {} are the most; let it begin at a multiple of 2 MiB, "
+                    "and have whole pages of 2 MiB",
+                    describe(pages_, kind_), pages_.length / pages_.page_size, pages_.page_size,
+                    kMostSmallPages);
     }
     Shared& shared = shared_pages()[pages_];
     if (shared.users == 0 &&
         device_calls().extmem_register(address_of(pages_), pages_.length, pages_.page_size) != 0) {
         const int error = rte_errno;
         shared_pages().erase(pages_);
-        throw_error("memory region", "EAL cannot register {}: {}{}", describe(pages_), rte_strerror(error),
-                    error == ENOSPC ? "; register fewer, larger regions" : "");
+        throw_error("memory region", "EAL cannot register {}: {}{}", describe(pages_, kind_),
+                    rte_strerror(error), error == ENOSPC ? "; register fewer, larger regions" : "");
     }
     ++shared.users;
 }
@@ -71,7 +86,7 @@ RegionRegistration::RegionRegistration(void* base, std::size_t length) : pages_(
 void RegionRegistration::map(const Port& port) {
     rte_device* device = port.device();
     if (device == nullptr) {
-        throw_error(port.name(), "{} cannot be mapped: the port is closed", describe(pages_));
+        throw_error(port.name(), "{} cannot be mapped: the port is closed", describe(pages_, kind_));
     }
     if (std::ranges::find(devices_, device) != devices_.end()) {
         return;
@@ -81,8 +96,12 @@ void RegionRegistration::map(const Port& port) {
         device_calls().dma_map(device, address_of(pages_), pages_.base, pages_.length) != 0) {
         const int error = rte_errno;
         shared.mapped.erase(device);
-        throw_error(port.name(), "the device {} cannot map {}: {}", port.device_name(), describe(pages_),
-                    rte_strerror(error));
+        throw_error(port.name(), "the device {} cannot map {}: {}{}", port.device_name(),
+                    describe(pages_, kind_), rte_strerror(error),
+                    memory::cpu_accessible(kind_)
+                        ? ""
+                        : "; a card reads memory of a GPU by way of the module nvidia-peermem: run `modprobe "
+                          "nvidia-peermem`, which NVIDIA's driver has");
     }
     ++shared.mapped[device];
     devices_.push_back(device);

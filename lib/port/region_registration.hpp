@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "memory/memory_kind.hpp"
+
 struct rte_device;
 
 /// Registers memory that the library did not allocate with EAL and devices.
@@ -25,11 +27,15 @@ struct RegisteredPages {
 /// Returns the 4 KiB pages around [base, base + length). EAL keeps a record per page, so large aligned
 /// regions are cut into the largest of 1 GiB, 2 MiB and 4 KiB that divides both base and length; the actual
 /// page size does not matter.
-RegisteredPages pages_around(const void* base, std::size_t length) noexcept;
+///
+/// Memory of a GPU has pages of 64 KiB at least, and shares none with other memory: a GPU gives its memory
+/// out in larger pieces.
+RegisteredPages pages_around(const void* base, std::size_t length,
+                             memory::MemoryKind kind = memory::MemoryKind::host) noexcept;
 
-/// Registers the user's memory with EAL (rte_extmem_register) and maps it for DMA on the devices of ports
-/// (rte_dev_dma_map), so that external-buffer mbufs can refer to it. The destructor undoes that in reverse
-/// order.
+/// Registers the user's memory, of this machine or of a GPU, with EAL (rte_extmem_register) and maps it for
+/// DMA on the devices of ports (rte_dev_dma_map), so that external-buffer mbufs can refer to it. The
+/// destructor undoes that in reverse order.
 ///
 /// Control code, one thread. The caller refuses overlapping regions (memory::RegionTable); regions that share
 /// their first or last page are fine here. It outlives every mbuf that refers to the region, and must end
@@ -37,8 +43,8 @@ RegisteredPages pages_around(const void* base, std::size_t length) noexcept;
 class RegionRegistration {
   public:
     /// Registers the memory. Throws Error with the address, the length and the reason: empty region, EAL's
-    /// table full (about 120 regions).
-    RegionRegistration(void* base, std::size_t length);
+    /// table full (about 120 regions), memory of a GPU in too many small pages. Reads none of it.
+    RegionRegistration(void* base, std::size_t length, memory::MemoryKind kind = memory::MemoryKind::host);
     ~RegionRegistration();
     RegionRegistration(const RegionRegistration&) = delete;
     RegionRegistration& operator=(const RegionRegistration&) = delete;
@@ -50,6 +56,7 @@ class RegionRegistration {
 
   private:
     RegisteredPages pages_;
+    memory::MemoryKind kind_;
     std::vector<rte_device*> devices_;
 };
 

@@ -39,6 +39,13 @@ send::SenderConfig sender_config(const SendPlan& plan, const port::PlannedPort& 
     }
     c.udp_checksum = plan.udp_checksum;
     c.capabilities = port.device.capabilities;
+    c.port_name = fmt::format("port {} ({})", port.request.name, port.driver->name());
+    if (!plan.impair.empty())
+        c.no_device_memory = "its packets are impaired on purpose, which copies them; leave out `impair`";
+    else if (c.capabilities.receives_own)
+        c.no_device_memory = fmt::format(
+            "the packets of {} come back to streams of this process, which read them; use a card of net_mlx5",
+            c.port_name);
     c.tx_descriptors = port.device.tx.descriptors;
     return c;
 }

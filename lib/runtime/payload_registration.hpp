@@ -20,9 +20,12 @@ class PayloadRegistration {
     /// Refers to the port, which outlives the object.
     explicit PayloadRegistration(const port::Port& port) noexcept : port_(port) {}
 
-    /// Registers a region. Throws Error when EAL or the device refuses it; then nothing has changed.
+    /// Registers a region; not memory of a GPU for a port that never sends from that. Throws Error when EAL
+    /// or the device refuses it; then nothing has changed.
     void add(const memory::Region& region) {
-        auto one = std::make_unique<port::RegionRegistration>(region.base, region.length);
+        if (!region.cpu_accessible() && !port_.capabilities().tx_device_memory)
+            return;
+        auto one = std::make_unique<port::RegionRegistration>(region.base, region.length, region.kind);
         one->map(port_);
         regions_.insert_or_assign(region.base, std::move(one));
     }

@@ -134,6 +134,7 @@ std::vector<memory::Region> SenderSet::regions() const {
     for (const SendStream* const s : all())
         for (const memory::Region& region : s->heap_source->regions())
             found.push_back(region);
+    std::erase_if(found, [](const memory::Region& region) { return !region.cpu_accessible(); });
     return found;
 }
 

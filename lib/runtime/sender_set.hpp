@@ -77,7 +77,7 @@ class SenderSet {
     /// Removes the region; no heap in flight refers to it. Throws Error when no region starts at `base`.
     void remove_region(const std::byte* base);
 
-    /// Returns the memory that packets may refer to instead of having a copy.
+    /// Returns the memory of this machine that packets may refer to instead of having a copy.
     std::vector<memory::Region> regions() const;
 
     /// Destroys removed senders that are done. `longest_finish`: as cut_if_too_long().

@@ -16,11 +16,12 @@ void* writable(const std::byte* data) {
 }
 
 /// Attaches the payload. IO addresses are virtual ones (the sender checks EAL's mode).
-void attach(rte_mbuf& m, const std::byte* payload, std::uint32_t length,
-            rte_mbuf_ext_shared_info* info) noexcept {
+void attach(rte_mbuf& m, const std::byte* payload, std::uint32_t length, rte_mbuf_ext_shared_info* info,
+            std::uint64_t flags) noexcept {
     void* const at = writable(payload);
     const auto bytes = static_cast<std::uint16_t>(length);
     rte_pktmbuf_attach_extbuf(&m, at, reinterpret_cast<rte_iova_t>(at), bytes, info);
+    m.ol_flags |= flags;
     m.data_len = bytes;
     m.pkt_len = length;
 }
@@ -140,8 +141,9 @@ FrameBuilder::Result FrameBuilder::whole(Slot& slot, bool may_external, std::uin
                                                 pointers, slot.entry.cnt, payload, 0));
     if (external) {
         rte_mbuf& tail = *externals_.take();
-        attach(tail, only.data, payload, slot.refs.only());
+        attach(tail, only.data, payload, slot.refs.only(), flags_of(only.kind));
         first_segment(head, header, total, 2);
+        head.ol_flags |= flags_of(only.kind);
         head.next = &tail;
     } else {
         std::memcpy(at + header, only.data, payload);
@@ -164,13 +166,15 @@ bool FrameBuilder::external_run(Slot& slot, std::uint32_t n, std::uint32_t wante
     const std::uint32_t payload = slot.packets.run_payload();
     const std::byte* from = slot.packets.run().data;
     std::uint64_t offset = slot.packets.offset();
+    const std::uint64_t flags = flags_of(slot.packets.run().kind);
     for (std::uint32_t i = 0; i < n; ++i) {
         rte_mbuf& head = *heads[i];
         rte_mbuf& tail = *tails[i];
         headers.write(data(head), offset);
         first_segment(head, header, header + payload, 2);
+        head.ol_flags |= flags;
         head.next = &tail;
-        attach(tail, from, payload, info);
+        attach(tail, from, payload, info, flags);
         frames[i] = &head;
         from += payload;
         offset += payload;
@@ -294,7 +298,7 @@ FrameBuilder::Result FrameBuilder::attach_one(Slot& slot, const Packetiser::Pack
     if (head == nullptr)
         return {};
     rte_mbuf* const tail = externals_.take();
-    attach(*tail, only.data, packet.payload_length, info);
+    attach(*tail, only.data, packet.payload_length, info, flags_of(only.kind));
     slot.refs.attached(1);
     const DestinationHeader& net = *slot.destination;
     const auto headers = static_cast<std::uint32_t>(net.length()) + packet.header_length;
@@ -305,6 +309,7 @@ FrameBuilder::Result FrameBuilder::attach_one(Slot& slot, const Packetiser::Pack
         net.patch_checksum(data(*head), parts);
     }
     first_segment(*head, headers, headers + packet.payload_length, 2);
+    head->ol_flags |= flags_of(only.kind);
     head->next = tail;
     return {head, headers + packet.payload_length, true, false};
 }
@@ -333,7 +338,7 @@ FrameBuilder::Result FrameBuilder::chain(Slot& slot, const Packetiser::Packet& p
         const bool lies = piece.kind == PieceKind::registered || piece.kind == PieceKind::device;
         rte_mbuf& segment = lies ? *externals_.take() : *copies_.take();
         if (lies) {
-            attach(segment, piece.data, length, info);
+            attach(segment, piece.data, length, info, flags_of(piece.kind));
             slot.refs.attached(1);
         } else {
             std::memcpy(data(segment), piece.data, length);
@@ -346,6 +351,7 @@ FrameBuilder::Result FrameBuilder::chain(Slot& slot, const Packetiser::Packet& p
     if (options_.checksum == UdpChecksum::software)
         net.patch_checksum(data(*head), std::span(parts).first(pieces.n + 1));
     first_segment(*head, headers, headers + packet.payload_length, pieces.n + 1);
+    head->ol_flags |= pieces.device ? options_.device_flags : 0;
     return {head, headers + packet.payload_length, true, false};
 }
 

@@ -55,6 +55,7 @@ class FrameBuilder {
         UdpChecksum checksum = UdpChecksum::none;
         std::uint32_t l2_length = 14;  ///< bytes before the IP header
         bool ipv6 = false;
+        std::uint64_t device_flags = 0;  ///< mbuf flags of packets with memory of a GPU
     };
 
     /// Limits the segments of a packet: headers and three pieces of payload. A packet of more pieces is
@@ -132,6 +133,10 @@ class FrameBuilder {
                       std::uint32_t wanted) noexcept;
     Result chain(Slot& slot, const Packetiser::Packet& packet, const Pieces& pieces,
                  std::uint32_t wanted) noexcept;
+    /// Returns the mbuf flags that a packet with a piece of that kind has besides.
+    std::uint64_t flags_of(PieceKind kind) const noexcept {
+        return kind == PieceKind::device ? options_.device_flags : 0;
+    }
     rte_mbuf* make_head(Slot& slot, const Packetiser::Packet& packet, std::uint32_t wanted) noexcept;
     static void write_headers(Slot& slot, const Packetiser::Packet& packet, std::uint8_t* out) noexcept;
     void first_segment(rte_mbuf& m, std::uint32_t length, std::uint32_t total,

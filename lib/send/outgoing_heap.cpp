@@ -180,8 +180,8 @@ void OutgoingHeap::make_layout(std::size_t max_packet_size, const memory::Region
         const bool in_pointer = inlined(item);
         if (in_pointer && item.kind == Kind::maybe_immediate && !item.data.empty()) {
             if (regions != nullptr && !regions->run(item.data.data(), item.data.size()).cpu_accessible)
-                throw Error(fmt::format("item {:#x} lies in device memory: its value cannot be an immediate",
-                                        item.id));
+                throw Error(fmt::format(
+                    "item {:#x} lies in memory of a GPU: its value cannot be an immediate", item.id));
             reads_immediates_ = true;
         }
         l.pointers.push_back(byte_swap(pointer_of(item, length)));

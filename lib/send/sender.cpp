@@ -131,10 +131,12 @@ struct Sender::Impl {
     explicit Impl(SenderConfig c)
         : config(checked(std::move(c))),
           where(where_of(config)),
-          frames{may_send_external(config) && virtual_addresses(config), config.zero_copy == ZeroCopy::always,
+          frames{may_send_external(config) && virtual_addresses(config),
+                 config.zero_copy == ZeroCopy::always,
                  checksum_of(config),
                  static_cast<std::uint32_t>(wire::kEthernetHeader + (config.vlan ? wire::kVlanTag : 0)),
-                 is_ipv6(config)},
+                 is_ipv6(config),
+                 config.capabilities.tx_device_flags},
           pools(plan_memory(config), config.numa, where),
           heaps(config.max_heaps, config.numa, where),
           dummy(std::size_t{4} * config.max_packet_size),
@@ -163,6 +165,7 @@ struct Sender::Impl {
 
     void prepare(OutgoingHeap& heap);
     void prepare_anew(OutgoingHeap& heap);
+    std::string device_obstacle() const;
     void check_device(const HeapLayout& layout) const;
 
     SenderConfig config;
@@ -182,14 +185,28 @@ struct Sender::Impl {
     std::uint32_t in_flight = 0;
 };
 
-/// Refuses layouts that would need a copy of device memory, which cannot be copied.
+/// Returns why this sender cannot send from memory of a GPU, and the fix; empty: it can.
+std::string Sender::Impl::device_obstacle() const {
+    const std::string port = config.port_name.empty() ? "the port" : config.port_name;
+    if (config.zero_copy == ZeroCopy::never)
+        return "zero_copy is \"never\", so each packet is copied; set it to \"auto\"";
+    if (!config.no_device_memory.empty())
+        return config.no_device_memory;
+    if (!config.capabilities.tx_device_memory)
+        return fmt::format("the driver of {} reads the packets that it sends; use a card of net_mlx5", port);
+    if (!frames.external)
+        return "EAL has physical addresses, and those of a GPU are unknown; start it with --iova-mode=va";
+    if (frames.checksum != UdpChecksum::software)
+        return {};
+    return fmt::format(
+        "the CPU makes the UDP checksums, since {} makes none; {}", port,
+        is_ipv6(config) ? "send to IPv4 endpoints, which need none" : "udp_checksum is true: leave it out");
+}
+
+/// Refuses layouts that would need a look at memory of a GPU.
 void Sender::Impl::check_device(const HeapLayout& layout) const {
-    const char* obstacle = !frames.external ? "the port or the zero_copy mode copies payload"
-                           : frames.checksum == UdpChecksum::software ? "UDP checksums are made by the CPU"
-                                                                      : nullptr;
-    if (obstacle != nullptr)
-        throw Error(where, fmt::format("the heap lies in device memory, which the CPU cannot read, but {}",
-                                       obstacle));
+    if (const std::string obstacle = device_obstacle(); !obstacle.empty())
+        throw_error(where, "the heap lies in memory of a GPU, which the CPU cannot read, but {}", obstacle);
     Packetiser walk;
     walk.start(layout, 0);
     while (!walk.done()) {
@@ -203,9 +220,10 @@ void Sender::Impl::check_device(const HeapLayout& layout) const {
         if (device && pieces > FrameBuilder::kMaxPieces)
             throw Error(
                 where,
-                fmt::format("a packet with device memory, at offset {} of the heap, is made of {} pieces; at "
-                            "most {} can be sent without copying: join items in memory",
-                            packet.offset, pieces, FrameBuilder::kMaxPieces));
+                fmt::format(
+                    "a packet with memory of a GPU, at offset {} of the heap, is made of {} pieces; at "
+                    "most {} can be sent without copying: join items in memory",
+                    packet.offset, pieces, FrameBuilder::kMaxPieces));
         walk.advance(packet);
     }
 }

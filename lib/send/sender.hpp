@@ -65,6 +65,9 @@ struct SenderConfig {
     std::uint64_t first_cnt = 1;  ///< heap counts of heaps without their own: first_cnt, + cnt_step, ...
     std::uint64_t cnt_step = 1;   ///< modulo 2^address_bits of the heap's flavour
 
+    std::string port_name{};  ///< the port and its driver, for errors: "port p0 (net_ring)"
+    /// Says why payload may not lie in memory of a GPU, as a clause; empty: the capabilities decide.
+    std::string no_device_memory{};
     port::TxQueue queue;
     /// Holds the port's clock, if it has one: bursts then carry the time at which the port is to send them,
     /// and go to it up to 1 ms ahead.
@@ -159,8 +162,8 @@ class Sender {
     // The heap source.
 
     /// Lays the heap out, so that its submission neither allocates nor throws. Throws Error: packet size too
-    /// small for the heap's items, payload longer than the flavour allows, device memory on a port or in a
-    /// mode that must copy, with ZeroCopy::always memory outside every region.
+    /// small for the heap's items, payload longer than the flavour allows, memory of a GPU on a port or in a
+    /// mode that reads payload, with ZeroCopy::always memory outside every region.
     void prepare(OutgoingHeap& heap);
 
     /// Queues all heaps of `group`, or none. Returns false when too few of max_heaps are free now (poll

@@ -158,6 +158,7 @@ class SenderTest : public testing::Test {
         config.source_port = 50000;
         config.capabilities.tx_multi_segment = true;
         config.capabilities.tx_external_buffer = true;
+        config.capabilities.tx_device_memory = true;
         config.capabilities.max_tx_frame = 65535;
         config.regions = &regions;
         config.max_heaps = 64;

@@ -407,25 +407,6 @@ TEST_F(SenderTest, NeedsDeviceMemoryToBeSentAsItLies) {
     EXPECT_EQ(sender().counters().copied_packets, 0U);
 }
 
-TEST_F(SenderTest, RefusesDeviceMemoryWhereItWouldHaveToBeCopied) {
-    Memory device(10'000);
-    regions.add(device.region(false));
-    OutgoingHeap& h = heaps.emplace_back(wire::Flavour(48));
-    h.add_item(0x1600, device.part(0, 5000));
-    config.zero_copy = ZeroCopy::never;
-    EXPECT_THAT(error_of([&] { sender().submit({&h}); }), HasSubstr("device memory"));
-    finish();
-    config.zero_copy = ZeroCopy::automatic;
-    config.udp_checksum = true;
-    EXPECT_THAT(error_of([&] { sender().submit({&h}); }), HasSubstr("checksums are made by the CPU"));
-    finish();
-    config.udp_checksum = false;
-    OutgoingHeap& pieces = heaps.emplace_back(wire::Flavour(48));
-    for (std::size_t i = 0; i < 5; ++i)
-        pieces.add_item(0x1600 + i, device.part(i * 1000, 10));
-    EXPECT_THAT(error_of([&] { sender().submit({&pieces}); }), HasSubstr("5 pieces; at most 3"));
-}
-
 TEST_F(SenderTest, AlwaysMeansThatNothingIsCopiedInSilence) {
     const Memory strange(10'000);
     config.zero_copy = ZeroCopy::always;

@@ -177,7 +177,7 @@ TEST_F(SendHeap, RefusesAnImmediateInDeviceMemory) {
     regions.add({memory.data(), memory.size(), memory::MemoryKind::device, -1});
     OutgoingHeap heap;
     heap.add_item(0x1000, part(0, 4), true);
-    EXPECT_THAT([&] { heap.layout(1472, &regions); }, ThrowsMessage<Error>(HasSubstr("device memory")));
+    EXPECT_THAT([&] { heap.layout(1472, &regions); }, ThrowsMessage<Error>(HasSubstr("memory of a GPU")));
 }
 
 TEST_F(SendHeap, KeepsACopyOfDescriptors) {

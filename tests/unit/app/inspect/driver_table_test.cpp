@@ -32,7 +32,7 @@ port::Capabilities everything() {
     c.steering = port::Steering::rte_flow;
     c.membership = port::Membership::kernel_socket;
     c.isolation = c.rx_interrupt = c.spreads_sources = c.lossless = true;
-    c.tx_multi_segment = c.tx_external_buffer = true;
+    c.tx_multi_segment = c.tx_external_buffer = c.tx_device_memory = true;
     c.late_free_segments = 31;
     c.max_rx_frame = 10000;
     return c;
@@ -46,20 +46,20 @@ const std::array<const port::Driver*, 3> kFamilies{&kCardFamily, &kNetdevFamily,
 TEST(DriverTable, HasARowPerFamilyInAlignedColumns) {
     EXPECT_EQ(driver_table(kFamilies),
               "| driver     | named by       | steering           | membership    | chains sent | zero copy "
-              "| freed "
-              "late | interrupt | by source | lossless | timestamps | send times | largest frame |\n"
-              "|------------|----------------|--------------------|---------------|-------------|-----------|"
-              "-------"
-              "-----|-----------|-----------|----------|------------|------------|---------------|\n"
+              "| from GPUs | freed late | interrupt | by source | lossless | timestamps | send times "
+              "| largest frame |\n"
+              "|------------|----------------|--------------------|---------------|-------------|-----------"
+              "|-----------|------------|-----------|-----------|----------|------------|------------"
+              "|---------------|\n"
               "| net_card   | card           | rte_flow, isolated | kernel socket | yes         | yes       "
-              "| 31    "
-              "     | yes       | yes       | yes      | -          | -          | 10000         |\n"
+              "| yes       | 31         | yes       | yes       | yes      | -          | -          "
+              "| 10000         |\n"
               "| net_netdev | netdev, string | software           | none          | -           | -         "
-              "| 0     "
-              "     | -         | -         | -        | -          | -          | 0             |\n"
+              "| -         | 0          | -         | -         | -        | -          | -          "
+              "| 0             |\n"
               "| net_s      | string         | software           | none          | -           | -         "
-              "| 0     "
-              "     | -         | -         | -        | -          | -          | 0             |\n");
+              "| -         | 0          | -         | -         | -        | -          | -          "
+              "| 0             |\n");
 }
 
 TEST(DriverTable, ChainsAloneAreNoZeroCopy) {
@@ -76,6 +76,7 @@ TEST(DriverTable, AsADocument) {
     EXPECT_EQ(list[0]["driver"], "net_card");
     EXPECT_EQ(list[0]["capabilities"]["steering"], "rte_flow");
     EXPECT_EQ(list[0]["capabilities"]["late_free_segments"], 31);
+    EXPECT_EQ(list[0]["capabilities"]["tx_device_memory"], true);
     EXPECT_EQ(list[1]["named_by"], "netdev, string");
     EXPECT_EQ(list[2]["capabilities"]["rx_interrupt"], false);
 }

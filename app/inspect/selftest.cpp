@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/exit_status.hpp"
+#include "app/inspect/gpu_send.hpp"
 #include "app/inspect/gpu_steps.hpp"
 #include "app/inspect/port_look.hpp"
 #include "app/inspect/selftest_steps.hpp"
@@ -49,8 +50,8 @@ Endpoint destination_of(const SelftestOptions& options) {
 }
 
 /// Tries all steps. Ends after the step in which one of the signals came.
-Findings try_all(const port::PlannedPort& planned, const Endpoint& destination, PortFacts& facts,
-                 const process::StopSignals& signals) {
+Findings try_all(const SelftestOptions& options, const port::PlannedPort& planned,
+                 const Endpoint& destination, PortFacts& facts, const process::StopSignals& signals) {
     Findings found;
     const auto go_on = [&signals] {
         if (signals.came())
@@ -75,6 +76,10 @@ Findings try_all(const port::PlannedPort& planned, const Endpoint& destination, 
         port->start();
         found.push_back({Verdict::ok, "stop and start again", "any number of times", {}});
         go_on();
+        if (options.gpu) {
+            append(found, try_gpu_send(*port, destination));
+            go_on();
+        }
         append(found, try_sending(*port, destination));
         port->close();
         for (const std::string& remark : port->remarks())
@@ -123,7 +128,7 @@ int selftest(const SelftestOptions& options, const std::vector<std::string>& eal
                  .name = "dpdk-spead-selftest",
                  .bus = runtime::BusNeeds::of({&planned, 1})});
     eal.start();
-    append(found, try_all(planned, destination, facts, signals));
+    append(found, try_all(options, planned, destination, facts, signals));
     signals.give_back();
     return report(options, found, &facts);
 }

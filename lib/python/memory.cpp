@@ -14,6 +14,7 @@
 
 #include "python/bytes.hpp"
 #include "python/dlpack.hpp"
+#include "python/gpu_array.hpp"
 #include "python/made_by_init.hpp"
 #include "python/parts.hpp"
 #include "python/without_gil.hpp"
@@ -45,11 +46,17 @@ class OwnMemory : public MadeByInit {
     std::optional<Memory> memory_{};
 };
 
-/// Holds memory of Python's that a port reads directly. It is unregistered before it is no longer pinned.
+/// Holds memory of Python's, or an array on a GPU, that a port reads directly. It is unregistered before it
+/// is no longer pinned.
 class RegisteredMemory {
   public:
-    RegisteredMemory(const Process& process, const py::handle& object) : bytes_(object) {
-        const std::span<std::byte> span = bytes_.span();
+    RegisteredMemory(const Process& process, const py::handle& object) : on_gpu_(GpuArray::of(object)) {
+        if (on_gpu_) {
+            const WithoutGil released;
+            memory_.emplace(Memory::cuda_device(process, on_gpu_->address(), on_gpu_->bytes()));
+            return;
+        }
+        const std::span<std::byte> span = bytes_.emplace(object).span();
         const WithoutGil released;
         memory_.emplace(process, span.data(), span.size());
     }
@@ -61,7 +68,8 @@ class RegisteredMemory {
     RegisteredMemory& operator=(const RegisteredMemory&) = delete;
 
   private:
-    Bytes bytes_;
+    std::optional<GpuArray> on_gpu_;
+    std::optional<Bytes> bytes_{};
     std::optional<Memory> memory_{};
 };
 
@@ -122,10 +130,18 @@ void define_memory(py::module_& m) {
     m.def(
         "span_of",
         [](const py::object& memory) {
+            if (const auto on_gpu = GpuArray::of(memory))
+                return py::make_tuple(on_gpu->address(), on_gpu->bytes());
             const Bytes bytes(memory);
             return py::make_tuple(reinterpret_cast<std::uintptr_t>(bytes.span().data()), bytes.span().size());
         },
         py::arg("memory"), "Returns the address and the length of an object's memory.");
+    m.def(
+        "is_on_gpu", [](const py::object& memory) { return GpuArray::of(memory).has_value(); },
+        py::arg("memory"),
+        "Returns whether an object is an array in memory of a GPU. Raises TypeError and ValueError for one "
+        "that "
+        "cannot be sent.");
 }
 
 }  // namespace spead::python

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "python/bytes.hpp"
+#include "python/gpu_array.hpp"
 #include "python/made_by_init.hpp"
 #include "python/without_gil.hpp"
 
@@ -28,8 +29,8 @@ namespace spead::python {
 
 namespace py = pybind11;
 
-/// Holds the items of a heap of Python's, and pins their memory: as long as the heap lives, and as long as
-/// it is being sent.
+/// Holds the items of a heap of Python's, and pins their memory, or keeps their arrays on a GPU: as long as
+/// the heap lives, and as long as it is being sent.
 ///
 /// A heap of the library is in flight once. One of Python's may be, in several streams, any number of times:
 /// it has a heap of the library for each.
@@ -60,6 +61,11 @@ class OutgoingItems : public MadeByInit {
         std::uint64_t id = 0;
         std::uint64_t value = 0;
         std::optional<Bytes> bytes{};
+        std::optional<GpuArray> on_gpu{};
+
+        std::size_t length() const noexcept {
+            return on_gpu ? on_gpu->bytes() : bytes ? bytes->span().size() : 0;
+        }
     };
 
     void append(Item item);

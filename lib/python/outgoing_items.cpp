@@ -22,7 +22,10 @@ void OutgoingItems::add_to(SendHeap& heap, const Item& item) {
         item.bytes ? std::span<const std::byte>(item.bytes->span()) : std::span<const std::byte>();
     switch (item.kind) {
         case Kind::bytes:
-            heap.add(item.id, bytes);
+            if (item.on_gpu)
+                heap.add_on_gpu(item.id, item.on_gpu->address(), item.on_gpu->bytes());
+            else
+                heap.add(item.id, bytes);
             break;
         case Kind::small:
             heap.add_small(item.id, bytes);
@@ -50,7 +53,7 @@ void OutgoingItems::append(Item item) {
         give_back(std::move(heap), version_);
         throw;
     }
-    bytes_ += item.bytes ? item.bytes->span().size() : 0;
+    bytes_ += item.length();
     items_.push_back(std::move(item));
     renew(std::move(heap));
 }
@@ -63,23 +66,27 @@ void OutgoingItems::renew(SendHeap&& heap) {
 }
 
 void OutgoingItems::add(std::uint64_t id, const py::handle& value, bool small) {
-    append({small ? Kind::small : Kind::bytes, id, 0, Bytes(value)});
+    // A value on a GPU cannot travel in the item pointer, which the CPU writes.
+    if (auto on_gpu = GpuArray::of(value))
+        append({Kind::bytes, id, 0, {}, std::move(on_gpu)});
+    else
+        append({small ? Kind::small : Kind::bytes, id, 0, Bytes(value), {}});
 }
 
 void OutgoingItems::add_immediate(std::uint64_t id, std::uint64_t value) {
-    append({Kind::immediate, id, value, {}});
+    append({Kind::immediate, id, value, {}, {}});
 }
 
 void OutgoingItems::add_descriptor(const py::handle& encoded) {
-    append({Kind::descriptor, 0, 0, Bytes(encoded)});
+    append({Kind::descriptor, 0, 0, Bytes(encoded), {}});
 }
 
 void OutgoingItems::add_start() {
-    append({Kind::start, 0, 0, {}});
+    append({Kind::start, 0, 0, {}, {}});
 }
 
 void OutgoingItems::add_stop() {
-    append({Kind::stop, 0, 0, {}});
+    append({Kind::stop, 0, 0, {}, {}});
 }
 
 void OutgoingItems::repeat_pointers(bool yes) {

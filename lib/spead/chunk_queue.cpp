@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "chunk/chunk_queue.hpp"
 #include "spead/loose_chunks.hpp"
+#include "spead/user_memory.hpp"
 
 /// Implements chunks that their users bring, and their queues.
 namespace spead {
@@ -25,6 +26,7 @@ void LooseChunk::set_memory(std::span<std::byte> data, std::span<std::uint8_t> p
                             std::span<std::byte> extra) {
     if (!is_mine())
         throw_usage(kChunk, "a queue or a stream has it; take it from there first");
+    door::need_chunk_memory(kChunk, data);
     chunk::Chunk& c = state_->chunk;
     c.data = data;
     c.base = data.data();

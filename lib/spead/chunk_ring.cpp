@@ -12,6 +12,7 @@
 #include "spead/main_thread.hpp"
 #include "spead/place_adapter.hpp"
 #include "spead/placement_access.hpp"
+#include "spead/user_memory.hpp"
 
 /// Implements the chunks that users take.
 namespace spead {
@@ -135,6 +136,7 @@ void ChunkRing::add(const Placement& placement, std::size_t chunks) {
 
 void ChunkRing::add(const Placement& placement, std::span<std::byte> data, std::span<std::uint8_t> present,
                     std::span<std::byte> extra, void* user) {
+    door::need_chunk_memory(kInRing, data);
     State::of(state_).chunks->add(door::PlacementAccess::placement(placement), data, present, extra, user);
 }
 
@@ -144,6 +146,7 @@ void ChunkRing::add(const ChunkSizes& sizes, std::size_t chunks) {
 
 void ChunkRing::add(const ChunkSizes& sizes, std::span<std::byte> data, std::span<std::uint8_t> present,
                     std::span<std::byte> extra, void* user) {
+    door::need_chunk_memory(kInRing, data);
     State::of(state_).chunks->add(runtime::ChunkShape(door::place_sizes(sizes)), data, present, extra, user);
 }
 

@@ -44,13 +44,13 @@ void UserMemory::add(const std::shared_ptr<Memory::State>& memory) {
             refuse(next);
         if (next != entries_.begin() && std::less<>()(base, std::prev(next)->second.end))
             refuse(std::prev(next));
-        entries_.emplace(base, Entry{end, memory});
+        entries_.emplace(base, Entry{end, memory, memory->kind(), memory->session.get()});
     }
     try {
-        memory->session->on_engine([&](runtime::Engine& engine) {
-            engine.add_region({base, memory->bytes.size()});
-        });
+        memory->session->on_engine([&](runtime::Engine& engine) { engine.add_region(memory->region()); });
         memory->registered = true;
+        const std::lock_guard lock(mutex_);
+        entries_.at(base).ready = true;
     } catch (...) {
         const std::lock_guard lock(mutex_);
         entries_.erase(base);
@@ -74,30 +74,67 @@ void UserMemory::remove(const Memory::State& memory) noexcept {
     entries_.erase(memory.bytes.data());
 }
 
-void UserMemory::hold(std::span<const std::span<const std::byte>> ranges, Handles& held) {
-    const std::lock_guard lock(mutex_);
-    if (entries_.empty())
-        return;
-    for (const std::span<const std::byte>& range : ranges) {
-        if (range.empty())
-            continue;
-        const std::byte* const end = range.data() + range.size();
-        auto at = entries_.upper_bound(range.data());
-        if (at != entries_.begin() && std::less<>()(range.data(), std::prev(at)->second.end))
-            --at;
-        for (; at != entries_.end() && std::less<>()(at->first, end); ++at) {
-            if (!held.empty() && held.back()->bytes.data() == at->first)
-                continue;
-            std::shared_ptr<Memory::State> memory = at->second.memory.lock();
-            if (!memory)
-                throw_error(
-                    "memory",
-                    "an item lies in memory at {} whose last handle another thread is destroying; keep "
-                    "the handle while heaps are sent from the memory",
-                    static_cast<const void*>(at->first));
-            held.push_back(std::move(memory));
+/// Returns the first entry that ends behind the first byte of the memory.
+UserMemory::Entries::iterator UserMemory::first_of(std::span<const std::byte> memory) {
+    const auto after = entries_.upper_bound(memory.data());
+    if (after != entries_.begin() && std::less<>()(memory.data(), std::prev(after)->second.end))
+        return std::prev(after);
+    return after;
+}
+
+void UserMemory::hold(const ItemMemory& item, const Session* session, Handles& held) {
+    const std::byte* const end = item.bytes.data() + item.bytes.size();
+    // All before it lies in memory of a GPU that the session's ports know.
+    const std::byte* known = item.bytes.data();
+    bool on_gpu = item.on_gpu;
+    for (auto at = first_of(item.bytes); at != entries_.end() && std::less<>()(at->first, end); ++at) {
+        const Entry& entry = at->second;
+        if (entry.kind == memory::MemoryKind::device) {
+            on_gpu = true;
+            if (entry.session == session && entry.ready && !std::less<>()(known, at->first))
+                known = entry.end;
         }
+        if (!held.empty() && held.back()->bytes.data() == at->first)
+            continue;
+        std::shared_ptr<Memory::State> memory = entry.memory.lock();
+        if (!memory)
+            throw_error("memory",
+                        "an item lies in memory at {} whose last handle another thread is destroying; keep "
+                        "the handle while heaps are sent from the memory",
+                        static_cast<const void*>(at->first));
+        held.push_back(std::move(memory));
     }
+    if (!on_gpu)
+        return;
+    if (session == nullptr)
+        throw_error(
+            "memory",
+            "an item of {} bytes at {} lies in memory of a GPU, which sockets of the kernel, queues and "
+            "files cannot send from; send it over a port of net_mlx5, or copy it to the CPU first",
+            item.bytes.size(), static_cast<const void*>(item.bytes.data()));
+    if (std::less<>()(known, end))
+        throw_error(
+            "memory",
+            "an item of {} bytes at {} lies in memory of a GPU, of which the stream's session knows {}; "
+            "make one Memory of all of it (Memory::cuda_device) with this session, and keep it",
+            item.bytes.size(), static_cast<const void*>(item.bytes.data()), known - item.bytes.data());
+}
+
+void UserMemory::hold(std::span<const ItemMemory> items, const Session* session, Handles& held) {
+    const std::lock_guard lock(mutex_);
+    for (const ItemMemory& item : items)
+        if (!item.bytes.empty() && (item.on_gpu || !entries_.empty()))
+            hold(item, session, held);
+}
+
+void UserMemory::need_readable(const std::string& where, std::span<const std::byte> memory,
+                               std::string_view what) {
+    const std::lock_guard lock(mutex_);
+    const std::byte* const end = memory.data() + memory.size();
+    for (auto at = first_of(memory); at != entries_.end() && std::less<>()(at->first, end); ++at)
+        if (at->second.kind == memory::MemoryKind::device)
+            throw_error(where, "{} bytes at {} lie in memory of a GPU, and {}; give memory of the CPU",
+                        memory.size(), static_cast<const void*>(memory.data()), what);
 }
 
 }  // namespace door
@@ -109,10 +146,8 @@ Memory::State::~State() {
 
 Memory::Memory(const Process& process, void* base, std::size_t bytes) {
     auto state = std::make_shared<State>();
-    state->session = process.session_;
     state->bytes = {static_cast<std::byte*>(base), bytes};
-    door::UserMemory::instance().add(state);
-    state_ = std::move(state);
+    *this = with_session(process, std::move(state));
 }
 
 Memory Memory::huge(std::size_t bytes) {
@@ -145,12 +180,41 @@ Memory Memory::huge(const Process& process, std::size_t bytes) {
     return memory;
 }
 
+/// Registers the memory with the session's ports.
+Memory Memory::with_session(const Process& process, std::shared_ptr<State> state) {
+    state->session = process.session_;
+    door::UserMemory::instance().add(state);
+    return Memory(std::move(state));
+}
+
+Memory Memory::cuda_device(const Process& process, std::size_t bytes) {
+    if (bytes == 0)
+        throw_usage("memory", "0 bytes cannot be allocated on a GPU; ask for at least 1");
+    auto state = std::make_shared<State>();
+    state->device.emplace(gpu::PeerMemory::allocate(gpu::Driver::load(), bytes));
+    state->bytes = state->device->region().bytes().first(bytes);
+    return with_session(process, std::move(state));
+}
+
+Memory Memory::cuda_device(const Process& process, std::uintptr_t address, std::size_t bytes) {
+    auto state = std::make_shared<State>();
+    state->device.emplace(gpu::PeerMemory::of(gpu::Driver::load(), address, bytes));
+    state->bytes = state->device->region().bytes();
+    return with_session(process, std::move(state));
+}
+
 std::span<std::byte> Memory::bytes() const noexcept {
     return state_ ? state_->bytes : std::span<std::byte>();
 }
 
 std::uintptr_t Memory::gpu_address() const noexcept {
+    if (state_ && state_->device)
+        return state_->device->address();
     return state_ && state_->on_gpu ? state_->on_gpu->address_of(state_->own.base()) : 0;
+}
+
+bool Memory::on_gpu() const noexcept {
+    return state_ && state_->device;
 }
 
 std::string_view Memory::pages() const noexcept {

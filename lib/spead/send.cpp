@@ -129,6 +129,7 @@ SendStream::State::State(std::shared_ptr<door::Session> of, const SendConfig& co
     runtime::SendPlan plan = plan_of(config);
     substreams = plan.endpoints.size();
     heap_source = std::make_shared<door::UserHeapSource>(where, std::clamp(config.max_heaps, 1U, 1U << 20));
+    heap_source->set_session(session.get());
     door::StreamHooks hooks;
     hooks.make_heap_source = [user = heap_source](const runtime::SendPlan&, send::Sender& sender,
                                                   memory::RegionTable&) { return user->engine_side(sender); };

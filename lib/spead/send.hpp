@@ -77,6 +77,9 @@ class SPEAD_API SendHeap {
     /// Does as the first, and a value of at most address_bits / 8 bytes travels inside the item pointer: as
     /// the big-endian integer that it is when the heap is submitted.
     std::size_t add_small(std::uint64_t id, std::span<const std::byte> bytes);
+    /// Does as the first for memory of a GPU, `address` being a CUdeviceptr. All of it lies in one Memory of
+    /// the stream's session, or in several without a gap: else the submission throws Error.
+    std::size_t add_on_gpu(std::uint64_t id, std::uintptr_t address, std::size_t bytes);
     std::size_t add_immediate(std::uint64_t id, std::uint64_t value);
     std::size_t add_descriptor(const ItemDescription& item);
     /// Adds a descriptor in the form of the wire, of this heap's address_bits. The heap keeps a copy.
@@ -94,7 +97,7 @@ class SPEAD_API SendHeap {
 
     bool in_flight() const noexcept;
     /// Returns the payload of the UDP datagrams that a stream would send now. Throws Error when the packets
-    /// are too small for the heap, and for a count that does not fit.
+    /// are too small for the heap, for a count that does not fit, and for items in memory of a GPU.
     std::vector<std::vector<std::byte>> packets(std::uint64_t cnt, std::size_t max_packet_size);
 
     struct State;
@@ -153,6 +156,9 @@ struct SendStats {
 /// groups, wait_for, flush, poll, end and try_end; any thread may use the others.
 ///
 /// Items in registered Memory are sent without a copy if the port can; all others are copied by the lcore.
+/// Items in memory of a GPU are never copied: a stream that cannot send from there throws Error. It knows of
+/// no kernels and copies: submit the heap when the work that fills the memory is done. A card may keep the
+/// last 31 buffers, of 16 packets, until more are sent, and heaps with one of them stay in flight as long.
 /// When the session or the port ends, heaps in flight complete as aborted, and further ones are refused with
 /// an Error. Destroying the stream waits 5 s for the heaps in flight, and gives up the rest. What can throw
 /// throws UsageError once the stream was moved from, and Error in a child of fork(2).

@@ -10,6 +10,7 @@
 
 #include "send/outgoing_heap.hpp"
 #include "spead/send.hpp"
+#include "spead/user_memory.hpp"
 #include "wire/descriptor.hpp"
 
 namespace spead::door {
@@ -27,8 +28,8 @@ struct SendHeap::State {
     void need_idle() const;
 
     send::OutgoingHeap heap;
-    bool may_be_empty = false;                         ///< without items it is sent, too
-    std::vector<std::span<const std::byte>> memory{};  ///< the user's that the heap refers to, by item
+    bool may_be_empty = false;               ///< without items it is sent, too
+    std::vector<door::ItemMemory> memory{};  ///< the user's that the heap refers to, by item
     /// Says whether the heap is in flight. Set by the submission, cleared once the completion was taken: then
     /// `heap` is the user's thread's.
     std::atomic<bool> in_flight{false};

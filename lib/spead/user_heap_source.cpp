@@ -120,7 +120,7 @@ bool UserHeapSource::try_submit(const std::shared_ptr<SendHeap::State>& heap, co
         throw_error(where_, "the heap is empty; add an item");
     // Before the lock: the last handle of a memory asks the engine.
     UserMemory::Handles memory;
-    UserMemory::instance().hold(heap->memory, memory);
+    UserMemory::instance().hold(heap->memory, session_, memory);
     const std::lock_guard lock(mutex_);
     need_open();
     collect();
@@ -166,7 +166,7 @@ bool UserHeapSource::try_submit_group(std::span<const Member> group, send::Inter
         heap.need_idle();
         if (heap.heap.items() == 0 && !heap.may_be_empty)
             throw_error(where_, "heap {} of the group is empty; add an item", i);
-        UserMemory::instance().hold(heap.memory, memory[i]);
+        UserMemory::instance().hold(heap.memory, session_, memory[i]);
         heaps.push_back(&heap);
     }
     std::sort(heaps.begin(), heaps.end());

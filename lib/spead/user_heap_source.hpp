@@ -46,7 +46,10 @@ class UserHeapSource : public std::enable_shared_from_this<UserHeapSource> {
     UserHeapSource(const UserHeapSource&) = delete;
     UserHeapSource& operator=(const UserHeapSource&) = delete;
 
-    /// Changes the `where` of errors. Call it before the user's first call.
+    /// Sets the session whose ports send the heaps; null, the default: a stream without ports. Call it before
+    /// the user's first call, as the next.
+    void set_session(const Session* session) { session_ = session; }
+    /// Changes the `where` of errors.
     void set_where(std::string where) { where_ = std::move(where); }
     /// Returns the engine's side, which outlives neither the sender nor the lcore's use of it. Call it once.
     std::unique_ptr<runtime::HeapSource> engine_side(send::Sender& sender);
@@ -126,6 +129,7 @@ class UserHeapSource : public std::enable_shared_from_this<UserHeapSource> {
     bool engine_done();
 
     std::string where_;
+    const Session* session_ = nullptr;
     const pid_t owner_;
     const std::shared_ptr<ArmedEvent> event_;
     mutable std::mutex mutex_;

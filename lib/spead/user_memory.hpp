@@ -7,10 +7,15 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "gpu/peer_memory.hpp"
 #include "gpu/registered.hpp"
 #include "memory/mapping.hpp"
+#include "memory/memory_kind.hpp"
+#include "memory/region.hpp"
 #include "spead/memory.hpp"
 
 namespace spead {
@@ -28,10 +33,25 @@ struct Memory::State {
     std::span<std::byte> bytes;
     memory::Mapping own{};                    ///< mapped by huge()
     std::optional<gpu::Registered> on_gpu{};  ///< of cuda_pinned()
+    std::optional<gpu::PeerMemory> device{};  ///< of cuda_device()
     bool registered = false;                  ///< with the session's engine
+
+    /// Returns what ports know: of a GPU, whole pages.
+    memory::Region region() const noexcept {
+        return device ? device->region() : memory::Region{bytes.data(), bytes.size()};
+    }
+    memory::MemoryKind kind() const noexcept {
+        return device ? memory::MemoryKind::device : memory::MemoryKind::host;
+    }
 };
 
 namespace door {
+
+/// Describes the memory of an item that is sent.
+struct ItemMemory {
+    std::span<const std::byte> bytes{};
+    bool on_gpu = false;  ///< the user says so
+};
 
 /// Knows the memory of all Memory handles of the operating system process, by address. Any thread.
 class UserMemory {
@@ -45,20 +65,34 @@ class UserMemory {
     void add(const std::shared_ptr<Memory::State>& memory);
     void remove(const Memory::State& memory) noexcept;
 
-    /// Appends handles for the registered ones among the ranges. Throws Error for memory that another thread
-    /// is unregistering.
-    void hold(std::span<const std::span<const std::byte>> ranges, Handles& held);
+    /// Appends handles for the registered ones among the items' memory. Throws Error for memory that another
+    /// thread is unregistering, and for memory of a GPU that a stream of `session` (null: a stream without
+    /// ports) cannot send from: not registered as a whole, or with another session.
+    void hold(std::span<const ItemMemory> items, const Session* session, Handles& held);
+    /// Throws Error if any of the memory is of a GPU: `what` reads or writes it.
+    void need_readable(const std::string& where, std::span<const std::byte> memory, std::string_view what);
 
   private:
     struct Entry {
         std::byte* end;
         std::weak_ptr<Memory::State> memory;
+        memory::MemoryKind kind;
+        const Session* session;
+        bool ready = false;  ///< its session's ports know it
     };
+    using Entries = std::map<const std::byte*, Entry>;
+
+    Entries::iterator first_of(std::span<const std::byte> memory);
+    void hold(const ItemMemory& item, const Session* session, Handles& held);
 
     std::mutex mutex_;
-    std::map<const std::byte*, Entry>
-        entries_;  ///< by first byte; before and after their time here, any port may know them
+    Entries entries_;  ///< by first byte; before and after their time here, any port may know them
 };
+
+/// Throws Error if the memory is of a GPU: lcores write chunks.
+inline void need_chunk_memory(const std::string& where, std::span<const std::byte> memory) {
+    UserMemory::instance().need_readable(where, memory, "lcores write chunks");
+}
 
 }  // namespace door
 }  // namespace spead

@@ -158,6 +158,17 @@ memory = "cuda_pinned"
                                     environment={**environment, "FAKE_CUDA_FAIL": "cuMemHostRegister_v2"})
         self.assertIn("cuMemHostRegister_v2(", finished.out)
 
+    def test_selftest_sends_from_the_gpu(self):
+        environment = {"LD_LIBRARY_PATH": str(Path(FAKE).parent)}
+        finished = self.run_program("selftest", "--gpu", "--port", "net_ring0", environment=environment, report=False)
+        self.assertRegex(finished.out, r"GPU send *\d+ packets came back, no byte wrong")
+        finished = self.run_program("selftest", "--gpu", "--port", "net_ring0", report=False, status=1,
+                                    environment={**environment, "FAKE_CUDA_FAIL": "cuPointerSetAttribute"})
+        self.assertIn("cuPointerSetAttribute(", finished.out)
+        capture = f"net_pcap0,tx_pcap={self.directory / 'out.pcap'}"
+        finished = self.run_program("selftest", "--gpu", "--port", capture, environment=environment, report=False)
+        self.assertRegex(finished.out, r"GPU send *not tried: the driver of this port reads")
+
     def test_gathering_by_a_gpu_is_refused_without_a_driver(self):
         (self.directory / "libcuda.so.1").touch()
         self.refused("loopback", "--heap-memory", "cuda", "--heaps", 4, status=1, report=False,

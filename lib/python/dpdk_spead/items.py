@@ -9,7 +9,7 @@ from typing import Any, Dict, ItemsView, Iterator, KeysView, List, Optional, Seq
 import numpy as np
 
 from . import _fields
-from ._native import decode_descriptor, encode_descriptor
+from ._native import decode_descriptor, encode_descriptor, is_on_gpu
 from .protocol import BUG_COMPAT_SWAP_ENDIAN, STREAM_CTRL_ID, Flavour
 
 _log = logging.getLogger("dpdk_spead")
@@ -196,14 +196,16 @@ class Item(Descriptor):
     # Sending.
 
     def to_buffer(self) -> Any:
-        """Returns the bytes to be sent, as an object with the buffer protocol.
+        """Returns the bytes to be sent, as an object with the buffer protocol, or with `__cuda_array_interface__`.
 
-        An array that has the described type, order and contiguous elements is not copied. Raises ValueError,
+        An array on a GPU is returned as it is: its type, shape and order are those described. An array that has the described type, order and contiguous elements is not copied. Raises ValueError,
         TypeError, UnicodeEncodeError.
         """
         if self._value is None:
             raise ValueError(f"item {self.name}: it has no value to send")
         value = self._value
+        if not isinstance(value, (np.ndarray, bytes, str)) and is_on_gpu(value):
+            return self._checked_on_gpu(value)
         if self._is_deferred_immediate(value):
             return value.reshape(1).view(np.uint8)[8 - self.itemsize_bits // 8:]
         if len(self.shape) == 1 and isinstance(value, (str, bytes)):
@@ -217,6 +219,17 @@ class Item(Descriptor):
         if self.order == "F":
             return np.asfortranarray(array).T
         return np.ascontiguousarray(array).reshape(array.shape)
+
+    def _checked_on_gpu(self, value: Any) -> Any:
+        """Returns an array on a GPU, which nothing can convert. Raises ValueError."""
+        interface = value.__cuda_array_interface__
+        dtype, shape = np.dtype(interface["typestr"]), tuple(interface["shape"])
+        if self._array_dtype.hasobject or self.order == "F" or dtype != self._array_dtype:
+            raise ValueError(f"item {self.name}: the value is an array of {dtype} on a GPU, where it cannot become the "
+                             f"described {self.order}-ordered {self._array_dtype}; convert it there")
+        if not self.compatible_shape(shape):
+            raise ValueError(f"item {self.name}: the value has the shape {shape}, and {self.shape} was described")
+        return value
 
     def _is_deferred_immediate(self, value: Any) -> bool:
         """Returns whether the value is an unsigned number that may change between heap and packet."""

@@ -91,12 +91,17 @@ def _span(region: Any) -> "tuple[int, int]":
 
 
 def register(process: Any, regions: Sequence[Any]) -> List[Any]:
-    """Registers memory with the session until the result goes. Logs a warning for memory that is copied from."""
+    """Registers memory with the session until the result goes. Logs a warning for memory that is copied from.
+
+    Raises Error for memory of a GPU that cannot be sent from, since nothing copies that.
+    """
     kept = []
     for region in regions:
         try:
             kept.append(_native.RegisteredMemory(process, region))
         except _native.Error as error:
+            if _native.is_on_gpu(region):
+                raise
             _log.warning("a memory region is copied from: %s", error)
     return kept
 

@@ -127,14 +127,20 @@ void UserMemory::hold(std::span<const ItemMemory> items, const Session* session,
             hold(item, session, held);
 }
 
-void UserMemory::need_readable(const std::string& where, std::span<const std::byte> memory,
-                               std::string_view what) {
+bool UserMemory::on_gpu(std::span<const std::byte> memory) {
     const std::lock_guard lock(mutex_);
     const std::byte* const end = memory.data() + memory.size();
     for (auto at = first_of(memory); at != entries_.end() && std::less<>()(at->first, end); ++at)
         if (at->second.kind == memory::MemoryKind::device)
-            throw_error(where, "{} bytes at {} lie in memory of a GPU, and {}; give memory of the CPU",
-                        memory.size(), static_cast<const void*>(memory.data()), what);
+            return true;
+    return false;
+}
+
+void need_chunk_memory(const std::string& where, std::span<const std::byte> memory) {
+    if (UserMemory::instance().on_gpu(memory))
+        throw_error(where,
+                    "{} bytes at {} lie in memory of a GPU, and lcores write chunks; give memory of the CPU",
+                    memory.size(), static_cast<const void*>(memory.data()));
 }
 
 }  // namespace door

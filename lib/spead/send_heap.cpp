@@ -56,7 +56,7 @@ std::size_t SendHeap::add(std::uint64_t id, std::span<const std::byte> bytes) {
     s.need_idle();
     const std::size_t item = s.heap.add_item(id, bytes);
     s.memory.resize(item + 1);
-    s.memory[item] = {bytes, false};
+    s.memory[item] = {bytes, door::UserMemory::instance().on_gpu(bytes)};
     return item;
 }
 
@@ -72,7 +72,7 @@ std::size_t SendHeap::add_small(std::uint64_t id, std::span<const std::byte> byt
     s.need_idle();
     const std::size_t item = s.heap.add_item(id, bytes, true);
     s.memory.resize(item + 1);
-    s.memory[item] = {bytes, false};
+    s.memory[item] = {bytes, door::UserMemory::instance().on_gpu(bytes)};
     return item;
 }
 
@@ -116,7 +116,7 @@ void SendHeap::set_bytes(std::size_t item, std::span<const std::byte> bytes) {
     State& s = existing(state_);
     s.need_idle();
     s.heap.set_item(item, bytes);
-    s.memory[item] = {bytes, false};
+    s.memory[item] = {bytes, door::UserMemory::instance().on_gpu(bytes)};
 }
 
 void SendHeap::repeat_pointers(bool yes) {
@@ -134,16 +134,13 @@ void SendHeap::may_be_empty(bool yes) {
 std::vector<std::vector<std::byte>> SendHeap::packets(std::uint64_t cnt, std::size_t max_packet_size) {
     State& s = existing(state_);
     s.need_idle();
-    for (const door::ItemMemory& item : s.memory) {
-        if (item.on_gpu && !item.bytes.empty())
+    for (const door::ItemMemory& item : s.memory)
+        if (!item.bytes.empty() && (item.on_gpu || door::UserMemory::instance().on_gpu(item.bytes)))
             throw_error(
                 "heap",
                 "an item of {} bytes at {} lies in memory of a GPU, which the CPU cannot read; copy it "
                 "to the CPU first",
                 item.bytes.size(), static_cast<const void*>(item.bytes.data()));
-        door::UserMemory::instance().need_readable("heap", item.bytes,
-                                                   "its packets would be copied from there");
-    }
     const send::HeapLayout& layout = s.heap.layout(max_packet_size, nullptr);
     if (cnt > layout.flavour.value_mask())
         throw_error("heap", "heap count {:#x} does not fit SPEAD-64-{}", cnt, layout.flavour.address_bits());

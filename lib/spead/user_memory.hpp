@@ -8,7 +8,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "gpu/peer_memory.hpp"
@@ -50,7 +49,7 @@ namespace door {
 /// Describes the memory of an item that is sent.
 struct ItemMemory {
     std::span<const std::byte> bytes{};
-    bool on_gpu = false;  ///< the user says so
+    bool on_gpu = false;  ///< the user has said so, or it was known when the item got it
 };
 
 /// Knows the memory of all Memory handles of the operating system process, by address. Any thread.
@@ -69,8 +68,8 @@ class UserMemory {
     /// thread is unregistering, and for memory of a GPU that a stream of `session` (null: a stream without
     /// ports) cannot send from: not registered as a whole, or with another session.
     void hold(std::span<const ItemMemory> items, const Session* session, Handles& held);
-    /// Throws Error if any of the memory is of a GPU: `what` reads or writes it.
-    void need_readable(const std::string& where, std::span<const std::byte> memory, std::string_view what);
+    /// Returns whether any of the memory is registered memory of a GPU.
+    bool on_gpu(std::span<const std::byte> memory);
 
   private:
     struct Entry {
@@ -90,9 +89,7 @@ class UserMemory {
 };
 
 /// Throws Error if the memory is of a GPU: lcores write chunks.
-inline void need_chunk_memory(const std::string& where, std::span<const std::byte> memory) {
-    UserMemory::instance().need_readable(where, memory, "lcores write chunks");
-}
+void need_chunk_memory(const std::string& where, std::span<const std::byte> memory);
 
 }  // namespace door
 }  // namespace spead

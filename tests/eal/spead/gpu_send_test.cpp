@@ -187,7 +187,13 @@ TEST_F(GpuSendTest, MemoryIsFreedAfterItsLastHeapInFlight) {
     EXPECT_THAT(refusal([&] { stream.wait_for(heap); }), HasSubstr("stopped"));
     EXPECT_EQ(gpu::fake_objects(), objects);
     SendStream other(process, to_nowhere(0));
-    // The heap has the addresses alone, which nobody knows any more. The user says what is there.
+    // The heap has addresses alone, which no port knows any more. They would be copied from.
+    EXPECT_THAT(refusal([&] { other.send(heap); }), HasSubstr("knows 0"));
+    EXPECT_THAT(refusal([&] { (void)heap.packets(1, 1472); }), HasSubstr("memory of a GPU"));
+    std::vector<std::byte> own(100);
+    heap.set_bytes(0, own);
+    other.send(heap);
+    other.wait_for(heap);
     SendHeap again;
     again.add_on_gpu(0x1600, 0x7f0000000000, 100);
     EXPECT_THAT(refusal([&] { other.send(again); }), HasSubstr("knows 0"));

@@ -145,7 +145,7 @@ TEST_F(GpuSendTest, PacketsAreThoseOfTheSameHeapInTheCpusMemory) {
         }
         EXPECT_EQ(stream->stats().heaps, 20U);
     }
-    const stats::SendCounters& c = snapshot().sends[0].counters;
+    const stats::SendCounters c = snapshot().sends[0].counters;
     EXPECT_EQ(c.unregistered_packets, 0U);
 }
 

@@ -118,7 +118,7 @@ struct Ipv6Frame {
 
     /// Returns whether there is a UDP checksum, and the source can be a host's.
     static bool is_acceptable(const std::uint8_t* frame) noexcept {
-        return load_be16(frame + 60) != 0 && wire::is_source(wire::load_ipv6(frame + 22));
+        return load_be16(frame + 60) != 0 && wire::is_source(load_ipv6(frame + 22));
     }
     static std::uint64_t fixed_sum(const std::uint8_t*) noexcept { return 0; }
     static bool sum_is_right(const std::uint8_t*, std::uint64_t) noexcept { return true; }  // has none

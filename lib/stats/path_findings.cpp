@@ -29,9 +29,9 @@ std::vector<Finding> path_findings(const StreamSnapshot& s, double seconds) {
         else if (s.paths[path].packets != 0)
             all.push_back(
                 {Cause::path_loss, Stage::network, s.name, missing, "packets",
-                 fmt::format("did not come by the path of port {}, or came too late; the other path "
-                             "brought them",
-                             port),
+                 fmt::format(
+                     "came by one path alone; the path by port {} lacked them, or brought them too late",
+                     port),
                  "look for drops on that path: no data are lost as long as the other one has "
                  "the packets"});
     }

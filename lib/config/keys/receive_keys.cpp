@@ -101,7 +101,7 @@ constexpr std::array kReceiveKeys{
         .terse = true,
         .unset = "endpoints",
         .example = "[\"239.2.2.3:7148\"]",
-        .help = "Lists the endpoints of the second path, in the order of the first's",
+        .help = "Lists the second path's endpoints, in the first's order",
     },
     Key{
         .name = "path_skew",

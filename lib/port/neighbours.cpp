@@ -161,7 +161,8 @@ struct Hop {
     IpAddress destination;
     IpAddress address;  ///< the destination's own, or the router's
     std::optional<MacAddress> mac;
-    bool asked = false;  ///< the kernel was made to resolve it
+    bool asked = false;            ///< the kernel was made to resolve it
+    bool asked_too_early = false;  ///< while its own addresses were tentative: then nobody answers
 
     std::string text() const {
         return address == destination
@@ -268,10 +269,11 @@ void prompt_kernel(const NetdevFacts& netdev, Hop& hop) {
                                         : "");
     }
     hop.asked = true;
+    hop.asked_too_early = tentative;
 }
 
 [[noreturn]] void give_up(const NetdevFacts& netdev, const Hop& hop) {
-    if (!hop.asked) {
+    if (!hop.asked || hop.asked_too_early) {
         throw_error(
             netdev.name,
             "the MAC address of {} is not in the kernel's neighbour table, and the kernel cannot ask for "
@@ -317,9 +319,11 @@ std::vector<MacAddress> next_hop_macs(const std::string& netdev, std::span<const
                 continue;
             }
             all = false;
-            if (late || (hop.asked && (state & NUD_FAILED) != 0)) {
+            const bool failed = hop.asked && (state & NUD_FAILED) != 0;
+            if (late || (failed && !hop.asked_too_early)) {
                 give_up(*facts, hop);
             }
+            hop.asked &= !failed;
             if (!hop.asked) {
                 prompt_kernel(*facts, hop);
             }

@@ -104,9 +104,9 @@ class Elsewhere(HostsTest):
                          "10.9.0.1")
 
     def test_a_port_is_named_by_its_address(self):
+        hearer = self.hearer("fd00:9::2")
         for name in ("fd00:9::1", "[fd00:9::1]"):
-            self.assertEqual(self.source_of_heaps_to("[fd00:9::2]:7148", hearer=self.hearer("fd00:9::2"), device=name),
-                             "fd00:9::1")
+            self.assertEqual(self.source_of_heaps_to("[fd00:9::2]:7148", hearer=hearer, device=name), "fd00:9::1")
 
     def test_an_interface_without_ipv6_is_told(self):
         self.setting(self.near, "ipv6/conf/dut/disable_ipv6", 1)

@@ -64,6 +64,7 @@ class Tentative(HostsTest):
         return any(line.split()[1].endswith(":1BEC") for line in text.splitlines()[1:])
 
     def test_a_sender_waits_for_an_address_to_ask_from(self):
+        self.setting(self.near, "ipv6/conf/dut/dad_transmits", 2)  # within the patience for a host's answer
         namespaces.ip("-6", "addr", "flush", "dev", "dut", namespace=self.near)
         self.add_tentative("fd00:9::1")
         self.assertEqual(self.source_of_heaps_to("[fd00:9::2]:7148", hearer=self.hearer("fd00:9::2")), "fd00:9::1")

@@ -107,10 +107,12 @@ struct Lane {
     bool has_ended = false;   ///< listed for hand-over
     bool diverts = false;     ///< payload may need no copy: packets are lent, or left to an engine
 
-    /// Adds the counts of its endpoints to those of their paths, in a copy of its counters. On the lcore.
-    void add_paths(stats::StreamCounters& copy) const noexcept {
+    /// Returns a copy of its counters, to which it adds those of its endpoints by path. On the lcore.
+    stats::StreamCounters counts() const noexcept {
+        stats::StreamCounters copy = counters;
         for (std::size_t e = 0; e < paths.size(); e++)
             copy.paths[paths[e]].add(endpoints[e], unplaced[e]);
+        return copy;
     }
 
     /// Restarts everything that is no count: the heap times, and the high-water marks of queue and memory. On

@@ -15,8 +15,7 @@ void LcoreLook::OfSend::take() noexcept {
 void LcoreLook::take() noexcept {
     lcore = loop->counters();
     for (OfLane& p : lanes) {
-        p.counts = p.lane->counters;
-        p.lane->add_paths(p.counts);
+        p.counts = p.lane->counts();
         if (p.lane->tap != nullptr)
             p.tap = p.lane->tap->counters();
         // This lcore has pushed all heaps that are done before.

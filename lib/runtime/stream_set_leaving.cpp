@@ -181,7 +181,7 @@ bool StreamSet::leave(Stream& stream, Leaving& leaving) {
         receiver->remove_lane(slot);
         for (recv::Source* const source : receiver->sources())
             source->talkers.forget_lane(slot);
-        last.counts = rx->counters;
+        last.counts = rx->counts();
         last.details.take(*rx);
         return std::move(last);
     };

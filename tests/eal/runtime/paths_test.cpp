@@ -196,6 +196,9 @@ TEST(Paths, EndpointsComeAndGoOnBoth) {
     script.wait([&](const stats::Snapshot& s) { return come(s, 2000); });
     script.change([](Plan& p) { set_endpoints(p.receives[0], {"239.1.2.4:7148"}); });
     script.wait([&](const stats::Snapshot& s) { return come(s, 3000); });
+    // New windows: the counts of the former ones stay.
+    script.change([](Plan& p) { p.receives[0].max_live = 500; });
+    script.wait([&](const stats::Snapshot& s) { return come(s, 4000); });
     const Ended e = script.run(plan);
     const stats::StreamSnapshot& s = e.stream();
     EXPECT_EQ(s.heaps_wrong, 0U);

@@ -238,6 +238,7 @@ void add_send_options(CLI::App& app, StreamWords& words) {
     add_port(app, words, " [$DPDK_SPEAD_INTERFACE]");
     OptionSet options(app);
     add_send_details(options, words);
+    options.flag("--two-paths", words.two_paths, "Sends a copy of every packet on each of two ports");
     add_keys(options, &words.send, {"send.from", "send.max_heaps", "send.dscp", "send.ttl", "send.verify"});
     add_duration(options, words);
     options.key("send.lcore", &words.send);
@@ -264,11 +265,15 @@ void add_loopback_options(CLI::App& app, StreamWords& words) {
 
 namespace {
 
-/// Makes the two ports the paths of every stream.
-void use_two_paths(Plan& plan, const StreamWords& words) {
+void need_two_ports(const Plan& plan) {
     if (plan.ports.size() != 2)
         throw_usage("--two-paths", "{} port{} given; name the ports of both paths, each with --port",
                     plan.ports.size(), plan.ports.size() == 1 ? " is" : "s are");
+}
+
+/// Makes the two ports the paths of every stream.
+void use_two_paths(Plan& plan, const StreamWords& words) {
+    need_two_ports(plan);
     for (runtime::ReceivePlan& r : plan.receives) {
         r.paths = {plan.ports[0].name, plan.ports[1].name};
         if (!words.max_live_given)
@@ -362,10 +367,19 @@ runtime::Plan send_plan(const StreamWords& words, const DefaultPort& default_por
     plan.end = words.end;
     plan.sends.push_back(sender_of(words));
     const auto ports = ports_of(words, default_port);
-    if (ports.size() > 1)
-        throw_usage("--port", "send takes one port, and {} are given: {}; run one send for each",
+    if (ports.size() > 1 && !words.two_paths)
+        throw_usage("--port",
+                    "send takes one port, and {} are given: {}; run one send for each, or give --two-paths",
                     ports.size(), fmt::join(ports, ", "));
     add_ports(plan, ports, words.addresses, words.port);
+    if (words.two_paths) {
+        need_two_ports(plan);
+        runtime::SendPlan& copy = plan.sends.emplace_back(plan.sends.front());
+        copy.copy_of = plan.sends.front().name;
+        copy.name += "-copy";
+        copy.port = plan.ports[1].name;
+        copy.lcore.reset();
+    }
     check_with_port(plan, "send", default_port);
     return plan;
 }

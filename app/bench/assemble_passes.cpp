@@ -134,6 +134,13 @@ AssemblePasses::AssemblePasses(const AssemblePoint& point, LcoreCrew& crew)
         instead_ = memory::Mapping(heap_memory_);
     source_.queue = queue_.queue();
     source_.flows = recv::FlowCache(point.streams);
+    if (point.two_paths) {
+        copies_.emplace(kWhere, packets_, point.sizes(), [&point](std::uint64_t i, rte_mbuf& mbuf) {
+            build_assemble_packet(point, i, mbuf, kAssembleCopies);
+        });
+        copies_source_.queue = copies_->queue();
+        copies_source_.flows = recv::FlowCache(point.streams);
+    }
     for (std::uint32_t s = 0; s < point.streams; s++) {
         recv::LaneConfig config;
         config.name = fmt::format("s{}", s);
@@ -143,6 +150,9 @@ AssemblePasses::AssemblePasses(const AssemblePoint& point, LcoreCrew& crew)
         config.copy = point.copy;
         config.window.max_live = point.live;
         config.window.guarded = true;  // as in a run
+        config.window.redundant = point.two_paths;
+        if (point.two_paths)
+            config.endpoints.push_back({{kAssembleCopies + s}, kAssemblePort, {}});
         config.window.max_heap_bytes = block;
         config.window.history_ticks = rte_get_tsc_hz();
         if (point.reader == Reader::other)
@@ -157,8 +167,15 @@ AssemblePasses::AssemblePasses(const AssemblePoint& point, LcoreCrew& crew)
         const std::uint16_t lane = agent_.add_lane(*lanes_.back());
         source_.classifier.add(config.endpoints[0], {lane, 0});
         source_.lanes.push_back(lane);
+        if (point.two_paths) {
+            lanes_.back()->paths = {0, 1};
+            copies_source_.classifier.add(config.endpoints[1], {lane, 1});
+            copies_source_.lanes.push_back(lane);
+        }
     }
     agent_.add_source(source_);
+    if (point.two_paths)
+        agent_.add_source(copies_source_);
 }
 
 AssemblePasses::~AssemblePasses() = default;
@@ -273,6 +290,8 @@ double AssemblePasses::assemble_pass() {
     if (point_.lend)
         queue_.restore_order();
     queue_.next_pass();
+    if (copies_)
+        copies_->next_pass();
     passes_++;
     all_received_.store(false, std::memory_order_relaxed);
     crew_.run([this](unsigned number) {
@@ -340,12 +359,16 @@ bool AssemblePasses::exact() const {
     std::uint64_t placed = 0;
     std::uint64_t complete = 0;
     std::uint64_t copied = 0;
+    std::uint64_t redundant = 0;
     for (std::size_t s = 0; s < lanes_.size(); s++) {
         placed += lanes_[s]->counters[PacketOutcome::placed];
         complete += consumers_[s]->complete();
         copied += lanes_[s]->counters.lend_full;
+        redundant += lanes_[s]->counters[PacketOutcome::redundant];
     }
-    return placed == passes_ * packets_ && complete == passes_ * heaps && copied == 0 && queue_.all_back();
+    return placed == passes_ * packets_ && complete == passes_ * heaps && copied == 0 &&
+           redundant == (copies_ ? passes_ * packets_ : 0) && queue_.all_back() &&
+           (!copies_ || copies_->all_back());
 }
 
 }  // namespace spead::app

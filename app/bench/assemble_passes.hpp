@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "app/bench/assemble_point.hpp"
@@ -71,11 +72,13 @@ class AssemblePasses {
     LcoreCrew& crew_;
     std::uint64_t packets_;
     PrebuiltQueue queue_;
+    std::optional<PrebuiltQueue> copies_;  ///< of the second path
     std::uint64_t heap_memory_ = 0;
     memory::Arena arena_;
     std::vector<std::unique_ptr<recv::SpeadLane>> lanes_;
     std::vector<std::unique_ptr<Consumer>> consumers_;
     recv::Source source_;
+    recv::Source copies_source_;
     recv::RxAgent agent_;
     std::vector<std::vector<CopyJob>> jobs_;  ///< by recorded pass
     /// Stands for the memory of heaps that were lent in one piece and have none: the limit copies there.

@@ -14,7 +14,8 @@ std::uint64_t AssemblePoint::packets() const {
     return std::max<std::uint64_t>(1, packet_set / sizes().element / group) * group;
 }
 
-void build_assemble_packet(const AssemblePoint& point, std::uint64_t i, rte_mbuf& mbuf) {
+void build_assemble_packet(const AssemblePoint& point, std::uint64_t i, rte_mbuf& mbuf,
+                           std::uint32_t first_group) {
     const wire::Flavour flavour(48);
     const std::uint64_t width = std::uint64_t{point.streams} * point.live;
     const std::uint64_t group = i / (point.packets_per_heap() * width);
@@ -30,7 +31,7 @@ void build_assemble_packet(const AssemblePoint& point, std::uint64_t i, rte_mbuf
         flavour.make_immediate(wire::item::kPayloadLength, length),
         flavour.make_address(wire::item::kFirstUser, 0),
     };
-    const auto payload = append_packet(mbuf, kAssembleGroup + stream, kAssemblePort, pointers, length);
+    const auto payload = append_packet(mbuf, first_group + stream, kAssemblePort, pointers, length);
     std::memset(payload.data(), static_cast<int>(i), payload.size());
 }
 

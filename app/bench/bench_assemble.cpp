@@ -46,9 +46,14 @@ std::vector<AssemblePoint> points_of(const BenchOptions& o) {
                     for (const std::uint32_t live : o.live_heaps) {
                         points.push_back({payload, heap == 0 ? payload : heap, packet_set, heap_set, streams,
                                           live, o.reuse, o.reader, o.copy});
+                        const AssemblePoint plain = points.back();
                         if (o.lend) {
-                            points.push_back(points.back());
+                            points.push_back(plain);
                             points.back().lend = true;
+                        }
+                        if (o.two_paths) {
+                            points.push_back(plain);
+                            points.back().two_paths = true;
                         }
                     }
     return points;
@@ -73,6 +78,7 @@ nlohmann::ordered_json to_json(const AssemblePoint& p, const AssembleResult& r) 
             {"reuse", config::name_in(kBenchReuse, p.reuse)},
             {"reader", config::name_in(kBenchReaders, p.reader)},
             {"lent", p.lend},
+            {"two_paths", p.two_paths},
             {"packets", r.packets},
             {"frame_memory", r.frame_memory},
             {"heap_memory", r.heap_memory},
@@ -106,7 +112,7 @@ void tell_row(const AssemblePoint& p, const AssembleResult& r) {
          p.payload, size_text(p.heap), size_text(p.packet_set), size_text(p.heap_set), p.streams, p.live,
          memory::name_of(r.streams ? memory::Stores::streaming : memory::Stores::cached),
          8.0 * p.payload / r.ns, 1e3 / r.ns, r.ns, r.reader_ns, r.copy_ns, r.ratio, r.added_ns,
-         fmt::format("{}{}", p.lend ? "  lent" : "", r.exact ? "" : "  NOT EXACT"));
+         fmt::format("{}{}{}", p.lend ? "  lent" : "", p.two_paths ? "  two paths" : "", r.exact ? "" : "  NOT EXACT"));
     std::fflush(stdout);
 }
 
@@ -116,7 +122,8 @@ std::size_t bench_assemble_memory_mib(const BenchOptions& options) {
     std::size_t most = 0;
     for (const AssemblePoint& p : points_of(options))
         most =
-            std::max(most, port::pool_bytes_of(static_cast<std::uint32_t>(p.packets()), p.sizes().room, 0));
+            std::max(most, (p.two_paths ? 2 : 1) *
+                               port::pool_bytes_of(static_cast<std::uint32_t>(p.packets()), p.sizes().room, 0));
     return ((most + most / 16) >> 20) + 64;
 }
 

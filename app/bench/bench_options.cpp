@@ -63,6 +63,7 @@ void add_assemble_options(CLI::App& app, BenchOptions& bench) {
     options.choice("--like", bench.like, kBenchLikes, "Takes the shape of another program's benchmark");
     options.integers("--streams", bench.streams, kMany, "Streams that receive in turn");
     options.integers("--live-heaps", bench.live_heaps, kMany, "Heaps open at once, per stream");
+    options.flag("--two-paths", bench.two_paths, "Measure each combination again with a copy of every burst");
     options.flag("--lend", bench.lend, "Measure each combination again with heaps that refer to the packets");
     add_measurement(options, bench);
 }

@@ -55,6 +55,7 @@ struct BenchOptions {
     std::vector<std::uint32_t> streams;                         ///< assemble: number of streams fed in turn
     std::vector<std::uint32_t> live_heaps;                      ///< assemble: heaps open at once, per stream
     bool lend = false;                  ///< assemble: each combination again, with lent packets
+    bool two_paths = false;             ///< assemble: each combination again, with copies of all packets
     std::string patterns;               ///< chunks: names with commas between
     BenchWay way = BenchWay::direct;    ///< chunks
     std::vector<std::uint32_t> lcores;  ///< chunks: how many fill the same ones; distribute: share a queue

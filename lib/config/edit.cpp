@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "base/suggest.hpp"
 #include "config/config.hpp"
+#include "config/copy_rules.hpp"
 #include "config/keys.hpp"
 
 namespace spead::config {
@@ -230,6 +231,7 @@ Plan add(const Plan& plan, const Noun& part, const std::string& name, const std:
                       {"endpoints", list_value(*find_key(part.table, "endpoints"), endpoints)}};
     apply(entry, part, settings);
     list.push_back(std::move(entry));
+    complete_copies(tree);
     return plan_of(tree, plan);
 }
 
@@ -237,6 +239,7 @@ Plan set(const Plan& plan, const Noun& part, const std::string& name, const std:
     toml::table tree = tree_of(plan);
     toml::array& list = list_of_parts(tree, part);
     apply(*list[index_of(list, part, name)].as_table(), part, settings);
+    complete_copies(tree);
     return plan_of(tree, plan);
 }
 

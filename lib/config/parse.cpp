@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "config/config.hpp"
+#include "config/copy_rules.hpp"
 #include "config/kernel_ports.hpp"
 #include "config/key_depth.hpp"
 #include "config/toml_table.hpp"
@@ -131,6 +132,7 @@ runtime::Plan parse_text(std::string_view text, std::string_view name) {
         throw UsageError(source.at(error.source().begin), fmt::format("not TOML: {}", error.description()));
     }
     complete_paths(tree);
+    complete_copies(tree);
     Plan plan = read_plan(tree, source);
     add_kernel_ports(plan);
     validate(plan, [&](std::string_view path) { return source.locate(path); });

@@ -12,6 +12,7 @@
 #include "base/units.hpp"
 #include "base/utf8.hpp"
 #include "config/config.hpp"
+#include "config/copy_rules.hpp"
 #include "config/engine_rules.hpp"
 #include "config/format_rules.hpp"
 #include "config/kernel_ports.hpp"
@@ -337,8 +338,9 @@ class Rules {
         need_one_version(s.endpoints, path + ".endpoints");
         dst_mac_has_a_use(path + ".dst_mac", s);
         flavour_fits(path, s);
-        if (const auto fault = pattern_fault(s))
-            fail(fmt::format("{}.{}", path, fault->key), "{}", fault->what);
+        for (const auto& fault : {pattern_fault(s), copy_fault(plan_, s)})
+            if (fault)
+                fail(fmt::format("{}.{}", path, fault->key), "{}", fault->what);
         const std::uint32_t headers = header_bytes(s);
         if (port.mtu != 0 && packet_size(s) + headers > port.mtu)
             fail(path + ".max_packet_size",

@@ -190,6 +190,9 @@ void add_sends(std::vector<MetricFamily>& out, const Snapshot& now, const PartRa
               [](const SendSnapshot& s) { return s.counters.stalls; });
     f.counter("spead_send_outages_total", "Times that the port took nothing for a second or longer.",
               [](const SendSnapshot& s) { return s.counters.outages; });
+    f.counter("spead_send_left_out_heaps_total",
+              "Heaps that were not made, to be in step with the sender of the other path.",
+              [](const SendSnapshot& s) { return s.left_out; });
     f.counters("spead_send_events_total", "Events of the sender.", "event", stats::kSendEventNames,
                [](const SendSnapshot& s, std::size_t i) { return s.events[i]; });
     f.gauge("spead_send_healthy",

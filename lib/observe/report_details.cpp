@@ -88,6 +88,7 @@ void add_stream_details(Json& stream, const stats::StreamSnapshot& s) {
 }
 
 void add_send_details(Json& send, const stats::SendSnapshot& s, double ticks_per_second) {
+    send["info"]["left_out"] = s.left_out;
     send["info"]["outages"] = s.counters.outages;
     send["info"]["outage_s"] =
         ticks_per_second > 0 ? static_cast<double>(s.counters.outage_ticks) / ticks_per_second : 0;

@@ -36,15 +36,25 @@ HeapGenerator::HeapGenerator(const SendPlan& plan, send::Sender& sender, memory:
     }
 }
 
-void HeapGenerator::start_again(std::uint64_t stops) {
-    contents_->start_again(submitted_.data);
-    submitted_.start_again(stops);
+Lockstep::Used HeapGenerator::used() const {
+    return {submitted_.earlier + submitted_.data, submitted_.earlier_data + submitted_.data};
+}
+
+void HeapGenerator::start_again(const Lockstep::Used& used) {
+    contents_->start_again(used.data - submitted_.earlier_data);
+    submitted_ = {used.counts, used.data, 0};
+}
+
+/// Returns the heap count after so many heaps of any kind. The receiver reckons from the count that it sees,
+/// which wraps.
+std::uint64_t HeapGenerator::cnt_after(std::uint64_t heaps) const {
+    return (plan_.first_count + heaps * plan_.count_step) & wire::Flavour(plan_.address_bits).value_mask();
 }
 
 void HeapGenerator::submit_all() {
     run_descriptors();
     run_data();
-    submit_stops(submitted_.data, std::nullopt);
+    submit_stops(submitted_.data, cnt_after(submitted_.earlier + submitted_.data), plan_.count_step);
 }
 
 /// Sends the descriptors in heaps of their own, where descriptors and data together exceed the items of one
@@ -60,6 +70,7 @@ void HeapGenerator::run_descriptors() {
         send::Submission s;
         s.heap = descriptors_.get();
         s.control = true;
+        s.cnt = cnt_after(submitted_.earlier);
         s.substream = static_cast<std::uint32_t>(j);
         if (!submit(std::span(&s, 1)))
             return;
@@ -70,7 +81,15 @@ void HeapGenerator::run_descriptors() {
 void HeapGenerator::run_data() {
     const auto limit = static_cast<std::uint64_t>(plan_.heaps);
     std::vector<send::Submission> group;
-    for (std::uint64_t i = 0; plan_.heaps < 0 || i < limit; i += group.size()) {
+    while (plan_.heaps < 0 || submitted_.data < limit) {
+        const std::optional<std::uint64_t> next = next_index(submitted_.data);
+        if (!next)
+            return;
+        if (*next != submitted_.data) {
+            submitted_.data = *next;
+            continue;
+        }
+        const std::uint64_t i = *next;
         std::uint64_t together = contents_->together(i);
         if (plan_.heaps >= 0)
             together = std::min(together, limit - i);
@@ -85,8 +104,6 @@ void HeapGenerator::run_data() {
         if (!submit(group))
             return give_back(group);
         submitted_.data = i + group.size();
-        if (is_stopping())
-            return;
     }
 }
 
@@ -101,13 +118,11 @@ send::Submission HeapGenerator::next_data(Slot& slot, std::uint64_t index) {
     const bool describe = contents_->described() && index < plan_.endpoints.size() && descriptors_ == nullptr;
     if (describe && !slot.described)
         slot.described = contents_->make(slot.payload, true);
-    // The receiver reckons from the heap count it sees, which wraps.
-    const std::uint64_t cnt = (plan_.first_count + (submitted_.earlier + index) * plan_.count_step) &
-                              wire::Flavour(plan_.address_bits).value_mask();
     send::Submission s;
+    s.cnt = cnt_after(submitted_.earlier + index);
     s.heap = describe ? slot.described.get() : slot.plain.get();
     s.user = static_cast<HeapSlot*>(&slot);
-    s.substream = contents_->fill(*s.heap, {slot.payload, contents_->payload_bytes()}, index, cnt);
+    s.substream = contents_->fill(*s.heap, {slot.payload, contents_->payload_bytes()}, index, *s.cnt);
     return s;
 }
 

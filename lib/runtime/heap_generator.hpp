@@ -30,24 +30,21 @@ class HeapGenerator final : public SubmittingSource {
         std::unique_ptr<send::OutgoingHeap> described;  ///< with descriptors; made on first use
     };
 
-    /// Counts submitted heaps, from which the heap counts of the next ones follow.
+    /// Counts heaps, from which the heap counts of the next ones follow.
     struct Submitted {
-        /// Begins a new start, before which `stops` stop heaps were sent.
-        void start_again(std::uint64_t stops) noexcept {
-            earlier += data + stops;
-            data = 0;
-        }
-
-        std::uint64_t earlier = 0;  ///< all kinds, before this start: the sender goes on counting
-        std::uint64_t data = 0;     ///< since the start
+        std::uint64_t earlier = 0;       ///< all kinds, before the data heaps of this start
+        std::uint64_t earlier_data = 0;  ///< data heaps, before this start
+        std::uint64_t data = 0;          ///< since the start, with those that were left out
     };
 
     HeapGenerator(const SendPlan& plan, send::Sender& sender, memory::RegionTable& regions,
                   std::unique_ptr<HeapContents> contents);
-    void start_again(std::uint64_t stops) override;
+    Lockstep::Used used() const override;
+    void start_again(const Lockstep::Used& used) override;
     void submit_all() override;
     void run_descriptors();
     void run_data();
+    std::uint64_t cnt_after(std::uint64_t heaps) const;
     send::Submission next_data(Slot& slot, std::uint64_t index);
     static void give_back(std::span<const send::Submission> group);
 

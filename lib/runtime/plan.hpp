@@ -300,6 +300,8 @@ struct SendPlan {
     bool udp_checksum = false;
     std::string impair{};  ///< port::Impairments of sent packets, for tests; empty: none
     std::string from{};    ///< directory or file of a sink whose heaps are sent; empty: heaps are made
+    /// Names the sender whose heaps it sends on another path, in step with it (Lockstep); empty: none.
+    std::string copy_of{};
     bool enabled = true;   ///< false: configured, but not sending
     bool operator==(const SendPlan&) const = default;
 };

@@ -7,6 +7,7 @@
 
 #include "port/impaired_queue.hpp"
 #include "runtime/heap_generator.hpp"
+#include "runtime/lockstep.hpp"
 #include "runtime/next_hops.hpp"
 #include "runtime/payload_registration.hpp"
 #include "runtime/plan.hpp"
@@ -24,6 +25,7 @@ struct SendStream {
     SendPlan plan;             ///< at present
     std::unique_ptr<send::Sender> sender;
     std::unique_ptr<HeapSource> heap_source;
+    std::shared_ptr<Lockstep> lockstep;  ///< with the sender of the other path, if there is one; null: a user's heaps
     std::unique_ptr<PayloadRegistration> registration;  ///< of its payload memory; null where ports copy
     std::unique_ptr<port::ImpairedQueue> impaired;      ///< through which it sends; usually null
     Worker* worker = nullptr;

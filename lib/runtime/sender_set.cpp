@@ -18,6 +18,14 @@
 
 namespace spead::runtime {
 
+namespace {
+
+Lockstep::Side side_of(const SendPlan& s) noexcept {
+    return s.copy_of.empty() ? Lockstep::original : Lockstep::copy;
+}
+
+}  // namespace
+
 std::string where_of(const SendPlan& s) {
     return fmt::format("send {}", s.name);
 }
@@ -103,12 +111,28 @@ std::unique_ptr<SendStream> SenderSet::make_one(const SendPlan& s, Outlet outlet
     made->sender = std::make_unique<send::Sender>(std::move(config));
     if (make_heap_source_)
         made->heap_source = make_heap_source_(s, *made->sender, regions_);
-    else if (!s.from.empty())
-        made->heap_source = std::make_unique<StoredHeapSource>(s, *made->sender, regions_);
     else
-        made->heap_source = std::make_unique<HeapGenerator>(s, *made->sender, regions_);
+        add_heap_source(*made);
     map_payload(*made);
     return made;
+}
+
+/// Makes the heap source that the plan asks for, in step with that of the other path.
+void SenderSet::add_heap_source(SendStream& made) {
+    const SendPlan& s = made.plan;
+    std::unique_ptr<SubmittingSource> source;
+    if (!s.from.empty())
+        source = std::make_unique<StoredHeapSource>(s, *made.sender, regions_);
+    else
+        source = std::make_unique<HeapGenerator>(s, *made.sender, regions_);
+    std::weak_ptr<Lockstep>& known = locksteps_[s.copy_of.empty() ? s.name : s.copy_of];
+    made.lockstep = known.lock();
+    if (!made.lockstep)
+        known = made.lockstep = std::make_shared<Lockstep>(s.max_heaps);
+    if (!s.copy_of.empty())
+        made.lockstep->pair();
+    source->keep_step(made.lockstep, side_of(s));
+    made.heap_source = std::move(source);
 }
 
 IpAddress SenderSet::source_of(const SendPlan& s, const LivePort& port) {
@@ -208,6 +232,7 @@ void SenderSet::change(const Plan& wanted, const Change& change, Fresh fresh,
     }
     for (const std::size_t gone : change.removed_sends) {
         planned_[gone]->heap_source->request_stop();
+        locksteps_.erase(planned_[gone]->plan.name);
         leaving_.push_back(std::move(planned_[gone]));
     }
     planned_ = std::move(now);
@@ -339,6 +364,7 @@ void SenderSet::add_to(stats::Snapshot& snap) const {
         one.endpoints = s->plan.endpoint_texts;
         one.counters = s->counts;
         one.control_heaps = s->counts.control_heaps;
+        one.left_out = s->lockstep ? s->lockstep->left_out(side_of(s->plan)) : 0;
         one.impair = s->plan.impair;
         // After the run no heaps are made.
         const bool done = !s->heap_source || s->heap_source->done();

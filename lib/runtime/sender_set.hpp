@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -122,6 +123,7 @@ class SenderSet {
         std::uint16_t queue = 0;
     };
 
+    void add_heap_source(SendStream& made);
     std::unique_ptr<SendStream> make_one(const SendPlan& s, Outlet outlet, int interrupt_fd);
     Outlet outlet_for(const SendPlan& s, const Fresh& fresh) const;
     void check_room(const SendPlan& s) const;
@@ -140,6 +142,7 @@ class SenderSet {
     std::vector<memory::Region> shared_;  ///< of add_region
     MakeHeapSource make_heap_source_;
     std::vector<std::string>& problems_;
+    std::map<std::string, std::weak_ptr<Lockstep>> locksteps_;  ///< by the originals' names
     std::vector<std::unique_ptr<SendStream>> planned_;
     std::vector<std::unique_ptr<SendStream>> leaving_;
     std::vector<stats::SendCounters> gone_;  ///< in the order of ports: of removed senders

@@ -47,7 +47,7 @@ StoredHeapSource::StoredHeapSource(const SendPlan& plan, send::Sender& sender, m
                     word_for(sum.incomplete, "has", "have"), word_for(sum.incomplete, "is", "are"));
 }
 
-void StoredHeapSource::start_again(std::uint64_t) {
+void StoredHeapSource::start_again(const Lockstep::Used&) {
     stored_.rewind();
     sent_ = 0;
 }
@@ -58,12 +58,26 @@ void StoredHeapSource::submit_all() {
     } catch (const std::exception& e) {
         note(e);
     }
-    submit_stops(sent_, last_cnt_ + 1);
+    submit_stops(sent_, last_cnt_ + 1, 1);
 }
 
 void StoredHeapSource::run_data() {
     StoredHeap stored;
-    while ((plan_.heaps < 0 || sent_ < static_cast<std::uint64_t>(plan_.heaps)) && stored_.next(stored)) {
+    const auto read = [&] {
+        const bool found = stored_.next(stored);
+        if (found)
+            last_cnt_ = stored.cnt;
+        return found;
+    };
+    while (plan_.heaps < 0 || sent_ < static_cast<std::uint64_t>(plan_.heaps)) {
+        const std::optional<std::uint64_t> next = next_index(sent_);
+        if (!next)
+            return;
+        for (; sent_ < *next; sent_++)
+            if (!read())
+                return;
+        if (!read())
+            return;
         Slot* const slot = free_slot(slots_);
         if (slot == nullptr)
             return;
@@ -81,10 +95,7 @@ void StoredHeapSource::run_data() {
             slot->busy = false;
             return;
         }
-        last_cnt_ = stored.cnt;
         sent_++;
-        if (is_stopping())
-            return;
     }
 }
 

@@ -39,14 +39,15 @@ class StoredHeapSource final : public SubmittingSource {
 
     StoredHeapSource(const SendPlan& plan, send::Sender& sender, memory::RegionTable& regions,
                      Checked checked);
-    void start_again(std::uint64_t stops) override;
+    Lockstep::Used used() const override { return {}; }
+    void start_again(const Lockstep::Used&) override;
     void submit_all() override;
     void run_data();
     void make(Slot& slot, const StoredHeap& stored);
 
     StoredHeaps stored_;
     std::vector<Slot> slots_;
-    std::uint64_t sent_ = 0;      ///< data heaps of this start
+    std::uint64_t sent_ = 0;      ///< data heaps of this start, with those that were left out
     std::uint64_t last_cnt_ = 0;  ///< of the last data heap
 };
 

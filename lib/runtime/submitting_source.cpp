@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "base/counted.hpp"
+#include "base/log.hpp"
 #include "base/start_thread.hpp"
 #include "runtime/consumers.hpp"
 #include "wire/flavour.hpp"
@@ -12,7 +14,11 @@ namespace spead::runtime {
 
 SubmittingSource::SubmittingSource(const SendPlan& plan, send::Sender& sender, memory::RegionTable& regions,
                                    std::size_t bytes)
-    : plan_(plan), memory_(bytes), sender_(sender), regions_(regions) {
+    : plan_(plan),
+      memory_(bytes),
+      sender_(sender),
+      regions_(regions),
+      lockstep_(std::make_shared<Lockstep>(plan.max_heaps)) {
     regions_.add({memory_.base(), memory_.length(), memory::MemoryKind::host, -1});
 }
 
@@ -28,7 +34,9 @@ void SubmittingSource::end_thread() {
 void SubmittingSource::start(const std::vector<unsigned>& cpus, std::int64_t heaps) {
     join();
     plan_.heaps = heaps;
-    start_again(stops_.size());
+    index_ = 0;
+    const Lockstep::Used used = used_with_stops();
+    start_again(lockstep_->begin(side_, used));
     stops_.clear();
     failure_.clear();
     stop_.store(false, std::memory_order_relaxed);
@@ -39,9 +47,15 @@ void SubmittingSource::start(const std::vector<unsigned>& cpus, std::int64_t hea
             run();
         });
     } catch (...) {
+        lockstep_->end(side_, used);
         done_.store(true, std::memory_order_relaxed);
         throw;
     }
+}
+
+void SubmittingSource::request_stop() noexcept {
+    lockstep_->request_stop(side_);
+    stop_.store(true, std::memory_order_release);
 }
 
 void SubmittingSource::abandon() noexcept {
@@ -65,10 +79,52 @@ void SubmittingSource::run() {
     } catch (const std::exception& e) {
         note(e);
     }
+    lockstep_->end(side_, used_with_stops());
     done_.store(true, std::memory_order_release);
 }
 
-void SubmittingSource::submit_stops(std::uint64_t sent, std::optional<std::uint64_t> first_cnt) {
+std::optional<std::uint64_t> SubmittingSource::next_index(std::uint64_t index) {
+    index_ = index;
+    for (;;) {
+        if (abandon_.load(std::memory_order_acquire) || must_end())
+            return std::nullopt;
+        if (lockstep_->is_alone(side_, index))
+            return index;
+        if (const std::optional<std::uint64_t> next = lockstep_->next(side_, index, Lockstep::Clock::now())) {
+            if (*next != index)
+                log_notice(LogType::runtime, "send {}: {} left out, to be in step with its copy again",
+                           plan_.name, counted_were(*next - index, "heaps"));
+            index_ = *next;
+            return next;
+        }
+        collect();
+        wait_.wait(idle_rounds_);
+    }
+}
+
+/// Returns whether the stop items are left to the other side.
+bool SubmittingSource::leaves_stops() {
+    const auto since = Lockstep::Clock::now();
+    for (;;) {
+        const Lockstep::Stops answer = lockstep_->stops(side_, since, Lockstep::Clock::now());
+        if (answer != Lockstep::Stops::ask_again)
+            return answer == Lockstep::Stops::no;
+        collect();
+        wait_.wait(idle_rounds_);
+    }
+}
+
+Lockstep::Used SubmittingSource::used_with_stops() const {
+    Lockstep::Used all = used();
+    all.counts += stops_.size();
+    return all;
+}
+
+void SubmittingSource::submit_stops(std::uint64_t sent, std::uint64_t first_cnt, std::uint64_t cnt_step) {
+    if (leaves_stops()) {
+        log_notice(LogType::runtime, "send {}: ends without stop items, because its copy goes on", plan_.name);
+        return;
+    }
     const wire::Flavour flavour(plan_.address_bits);
     for (std::size_t j = 0; j < plan_.endpoints.size(); j++) {
         auto heap = std::make_unique<send::OutgoingHeap>(flavour);
@@ -76,8 +132,7 @@ void SubmittingSource::submit_stops(std::uint64_t sent, std::optional<std::uint6
         stops_.push_back(std::move(heap));
         send::Submission s;
         s.heap = stops_.back().get();
-        if (first_cnt)
-            s.cnt = (*first_cnt + j) & flavour.value_mask();
+        s.cnt = (first_cnt + j * cnt_step) & flavour.value_mask();
         s.control = true;
         s.rate = 0;  // it need not wait for the time of data that was given up
         s.substream = static_cast<std::uint32_t>((sent + j) % plan_.endpoints.size());
@@ -90,7 +145,7 @@ bool SubmittingSource::submit(std::span<const send::Submission> group) {
     const send::Interleave mode =
         group.size() == 1 ? send::Interleave::serial : send::Interleave::round_robin;
     while (!sender_.submit(group, mode)) {
-        if (abandon_.load(std::memory_order_acquire) || (!group.front().control && is_stopping()))
+        if (abandon_.load(std::memory_order_acquire) || (!group.front().control && must_end()))
             return false;
         collect();
         wait_.wait(idle_rounds_);

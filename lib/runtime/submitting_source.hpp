@@ -16,6 +16,7 @@
 #include "memory/mapping.hpp"
 #include "memory/region.hpp"
 #include "runtime/heap_source.hpp"
+#include "runtime/lockstep.hpp"
 #include "runtime/plan.hpp"
 #include "send/sender.hpp"
 
@@ -23,6 +24,7 @@ namespace spead::runtime {
 
 /// Submits heaps of a [[send]] to its sender, on a thread of its own. A derived class makes the heaps, in
 /// slots of which each is busy until its heap was completed. One stop heap per endpoint ends the run.
+/// A sender with a copy, and the copy, go in step (Lockstep).
 ///
 /// All payload lies in one mapping, which is in the region table from construction to destruction.
 class SubmittingSource : public HeapSource {
@@ -31,10 +33,16 @@ class SubmittingSource : public HeapSource {
     SubmittingSource(const SubmittingSource&) = delete;
     SubmittingSource& operator=(const SubmittingSource&) = delete;
 
+    /// Goes in step with the sender of the other side. Call it before the first start.
+    void keep_step(std::shared_ptr<Lockstep> lockstep, Lockstep::Side side) noexcept {
+        lockstep_ = std::move(lockstep);
+        side_ = side;
+    }
+
     void start(const std::vector<unsigned>& cpus, std::int64_t heaps) final;
     void start(const std::vector<unsigned>& cpus) { start(cpus, plan_.heaps); }
     /// Makes no more data heaps; the stop heaps follow.
-    void request_stop() noexcept final { stop_.store(true, std::memory_order_release); }
+    void request_stop() noexcept final;
     /// Stops the sender as well.
     void abandon() noexcept final;
     void join() final;
@@ -56,20 +64,28 @@ class SubmittingSource : public HeapSource {
     /// Abandons and joins. Each derived class calls it in its destructor, before its members go.
     void end_thread();
 
-    /// Prepares for one more start. `stops`: heaps that ended the one before.
-    virtual void start_again(std::uint64_t stops) = 0;
+    /// Returns what all starts have used, but for the stop heaps of the last one.
+    virtual Lockstep::Used used() const = 0;
+    /// Prepares for one more start, before which `used` was used: at least what used() and the stop heaps say.
+    virtual void start_again(const Lockstep::Used& used) = 0;
     /// Submits all heaps, the stop heaps included. On the thread; what it throws ends the run.
     virtual void submit_all() = 0;
 
     // On the thread:
 
-    /// Submits the stop heaps. `sent`: data heaps before them. `first_cnt`: the first one's heap count; none:
-    /// the sender counts.
-    void submit_stops(std::uint64_t sent, std::optional<std::uint64_t> first_cnt);
+    /// Returns the index of the data heap that comes next, `index` or a later one. Waits for the other side.
+    /// None: the run is to end.
+    std::optional<std::uint64_t> next_index(std::uint64_t index);
+    /// Submits the stop heaps, unless the other side goes on alone. `sent`: data heaps before them.
+    /// `first_cnt`: the first one's heap count, and `cnt_step` from each to the next.
+    void submit_stops(std::uint64_t sent, std::uint64_t first_cnt, std::uint64_t cnt_step);
     /// Submits heaps, a packet of each in turn. Returns false when the run was given up before the sender
     /// took them, or ended before it took data.
     bool submit(std::span<const send::Submission> group);
-    bool is_stopping() const noexcept { return stop_.load(std::memory_order_acquire); }
+    /// Returns whether no further data heap is to be made.
+    bool must_end() const noexcept {
+        return stop_.load(std::memory_order_acquire) && lockstep_->may_end(side_, index_);
+    }
     /// Notes an error that lets the run go on to its end.
     void note(const std::exception& error) { failure_ = error.what(); }
     /// Waits for a slot whose heap is not in flight. Returns null when the run is to end.
@@ -80,7 +96,7 @@ class SubmittingSource : public HeapSource {
             const auto free = std::find_if(slots.begin(), slots.end(), [](const Slot& s) { return !s.busy; });
             if (free != slots.end())
                 return &*free;
-            if (is_stopping())
+            if (must_end())
                 return nullptr;
             wait_.wait(idle_rounds_);
         }
@@ -92,10 +108,15 @@ class SubmittingSource : public HeapSource {
   private:
     void run();
     void collect();
+    Lockstep::Used used_with_stops() const;
+    bool leaves_stops();
 
     send::Sender& sender_;
     memory::RegionTable& regions_;
     std::vector<std::unique_ptr<send::OutgoingHeap>> stops_;
+    std::shared_ptr<Lockstep> lockstep_;
+    Lockstep::Side side_ = Lockstep::original;
+    std::uint64_t index_ = 0;  ///< of the next data heap
     unsigned idle_rounds_ = 0;
     ShortWait wait_;
     std::atomic<bool> stop_{false};

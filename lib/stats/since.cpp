@@ -87,6 +87,7 @@ void take_send(SendSnapshot& s, const SendSnapshot& base) {
         s.counters.*count -= base.counters.*count;
     s.counters.active.take(base.counters.active);
     s.control_heaps -= base.control_heaps;
+    s.left_out -= base.left_out;
     take_each(s.events, base.events);
 }
 

@@ -170,6 +170,8 @@ struct SendSnapshot {
     std::vector<std::string> endpoints;
     SendCounters counters;            ///< `heaps`: those with data
     std::uint64_t control_heaps = 0;  ///< sent stop heaps
+    /// Counts heaps that were not made, to be in step with the sender of the other path.
+    std::uint64_t left_out = 0;
     std::string port;
     std::string health;    ///< "ok" or "stuck"; empty: it is stopped, or its port is
     std::string suspects;  ///< likely causes why its port takes nothing; empty: it always has taken something
@@ -182,6 +184,7 @@ struct SendSnapshot {
     void add(const SendSnapshot& other) noexcept {
         counters.add(other.counters);
         control_heaps += other.control_heaps;
+        left_out += other.left_out;
     }
 };
 

@@ -108,7 +108,7 @@ def expected(report):
                             ("control_heaps", info["control_heaps"]), ("frame_bytes", info["frame_bytes"]),
                             ("dropped_packets", info["dropped"]), ("unregistered_packets", info["unregistered_packets"]),
                             ("full_bursts", info["tx_full"]), ("stalls", info["stalls"]),
-                            ("outages", info["outages"])):
+                            ("outages", info["outages"]), ("left_out_heaps", info["left_out"])):
             put(f"spead_send_{name}_total", value, send=send["name"])
         for event, times in send["health"]["events"].items():
             put("spead_send_events_total", times, event=event, send=send["name"])

@@ -145,9 +145,25 @@ class TwoPaths(harness.ProgramTest):
                                    redundant=len(kept[0]) + len(kept[1]) - len(any_of_them))
                 self.assert_paths(report, *({"received": len(some), "missing": len(any_of_them - set(some))} for some in kept))
 
+    def test_a_sender_and_its_copy_send_the_same_heaps(self):
+        written = [self.directory / f"sent{number}.pcap" for number in range(2)]
+        ports = [f"net_pcap{number},tx_pcap={capture}" for number, capture in enumerate(written)]
+        report = self.run_program("send", "--two-paths", ENDPOINT, "--port", ports[0], "--port", ports[1], "--heaps", "40",
+                                  "--heap-size", "20000", "--verify").report
+        self.assertEqual([(s["name"], s["heaps"], s["info"]["left_out"]) for s in report["sends"]],
+                         [("d0", 40, 0), ("d0-copy", 40, 0)])
+        ports = [f"net_pcap{number},rx_pcap={capture}" for number, capture in enumerate(written)]
+        report = self.run_program("recv", "--two-paths", ENDPOINT, "--port", ports[0], "--port", ports[1], "--sink",
+                                  "verify").report
+        stream = report["streams"][0]
+        self.assertEqual((stream["heaps"]["complete"], stream["packets"]["late"]), (40, 0))
+        self.assertEqual(stream["packets"]["redundant"], stream["packets"]["placed"] + stream["packets"]["control"])
+
     def test_wrong_options_say_what_is_right(self):
         one, other = self.ports([], [])
         self.refused("recv", "--two-paths", ENDPOINT, "--port", one, says=("--two-paths", "1 port is given"))
+        self.refused("send", "--two-paths", ENDPOINT, "--port", one, says=("--two-paths", "1 port is given"))
+        self.refused("send", ENDPOINT, "--port", one, "--port", other, says=("--port", "or give --two-paths"))
         self.refused("recv", "--two-paths", ENDPOINT, "--port", one, "--port", other, "--in-order",
                      says=("--in-order", "has two paths"))
         self.refused("recv", "--two-paths", ENDPOINT, "--port", one, "--port", other, "--history", "0",

@@ -256,6 +256,13 @@ constexpr std::array kSendKeys{
         .help = "Sends the heaps that a file or raw sink has written",
     },
     Key{
+        .name = "copy_of",
+        .field = text<&SendPlan::copy_of>,
+        .unset = "no copy",
+        .example = "\"d0\"",
+        .help = "Sends the heaps of this sender on a second path, in step",
+    },
+    Key{
         .name = "enabled",
         .field = flag<&SendPlan::enabled>,
         .change = Change::immediate,

@@ -45,7 +45,7 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
         R"("sends":[{"name":"d0","state":"done","heaps":200,"aborted":201,"timed_out":212,"packets":202,"bytes":203,"zero_copy_packets":204,)"
         R"("copied_packets":205,"endpoints":["239.3.0.1:7148"],)"
         R"("info":{"control_heaps":211,"frame_bytes":206,"dropped":207,"scheduled":212,"dummy_packets":213,"unregistered_packets":208,"tx_full":209,)"
-        R"("stalls":210,"outages":214,"outage_s":0.215,"active_s":null},)"
+        R"("stalls":210,"left_out":215,"outages":214,"outage_s":0.215,"active_s":null},)"
         R"("health":{"state":"stuck","events":{"stuck":216,"unstuck":217},)"
         R"("last_event":{"event":"stuck","at_s":2.5,"text":"it is stuck"}}}],)"
         R"("ports":[{"name":"p0","driver":"net_ring","state":"running",)"

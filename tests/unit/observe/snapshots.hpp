@@ -95,6 +95,7 @@ inline stats::Snapshot numbered_snapshot() {
     send.counters.scheduled = 212;
     send.counters.dummy_packets = 213;
     send.control_heaps = 211;
+    send.left_out = 215;
     snapshot.sends.push_back(send);
 
     stats::PortSnapshot port;

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/lockstep.hpp"
+
+#include <algorithm>
+
+namespace spead::runtime {
+
+Lockstep::Used Lockstep::begin(Side side, const Used& used) noexcept {
+    const std::lock_guard lock(mutex_);
+    states_[side].used = used;
+    if (!other(side).running) {
+        for (State& s : states_) {
+            used_.counts = std::max(used_.counts, s.used.counts);
+            used_.data = std::max(used_.data, s.used.data);
+            s.ended = false;
+            s.index = 0;
+        }
+    }
+    State& mine = states_[side];
+    mine.running = true;
+    mine.ended = mine.stopping = false;
+    mine.index = 0;
+    mine.seen.reset();
+    return used_;
+}
+
+std::optional<std::uint64_t> Lockstep::next(Side side, std::uint64_t index, Clock::time_point now) noexcept {
+    const std::lock_guard lock(mutex_);
+    State& mine = states_[side];
+    const std::uint64_t their = other(side).index;
+    mine.index = index;
+    if (their > index && their - index > lead_) {
+        mine.left_out += their - index;
+        mine.index = their;
+        return their;
+    }
+    if (other(side).ended || index < their || index - their < lead_)
+        return index;
+    if (mine.seen != their) {
+        mine.seen = their;
+        mine.since = now;
+    }
+    if (now - mine.since < kPatience)
+        return std::nullopt;
+    return index;
+}
+
+void Lockstep::request_stop(Side side) noexcept {
+    const std::lock_guard lock(mutex_);
+    states_[side].stopping = true;
+}
+
+bool Lockstep::may_end(Side side, std::uint64_t index) const noexcept {
+    const std::lock_guard lock(mutex_);
+    return index >= other(side).index;
+}
+
+Lockstep::Stops Lockstep::stops(Side side, Clock::time_point since, Clock::time_point now) const noexcept {
+    const std::lock_guard lock(mutex_);
+    const State& their = other(side);
+    if (!states_[side].stopping || !their.running || their.stopping)
+        return Stops::yes;
+    return now - since < kPatience ? Stops::ask_again : Stops::no;
+}
+
+void Lockstep::end(Side side, const Used& used) noexcept {
+    const std::lock_guard lock(mutex_);
+    State& mine = states_[side];
+    mine.running = false;
+    mine.ended = true;
+    mine.used = used;
+}
+
+std::uint64_t Lockstep::left_out(Side side) const noexcept {
+    const std::lock_guard lock(mutex_);
+    return states_[side].left_out;
+}
+
+}  // namespace spead::runtime

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+
+namespace spead::runtime {
+
+/// Keeps two senders of the same heaps together, a sender and its copy (`copy_of`, docs/paths.md).
+///
+/// A data heap is known by its index since the start. Neither sender begins a heap that is `lead` or more
+/// ahead of the other one, unless that one has not moved for kPatience: its port takes nothing, perhaps. A
+/// sender that was left behind so goes on where the other one is, and leaves out what is between.
+///
+/// Starts of both sides that overlap are one round, in which both have the same heap counts. Control threads
+/// only; each call but is_alone() takes a lock for a few instructions. No call waits.
+class Lockstep {
+  public:
+    /// Counts what a side has used in all its starts.
+    struct Used {
+        std::uint64_t counts = 0;  ///< heap counts, of heaps of any kind
+        std::uint64_t data = 0;    ///< data heaps, with those it left out
+        bool operator==(const Used&) const = default;
+    };
+
+    using Clock = std::chrono::steady_clock;
+    /// Each sender has one; without a copy, it stays alone.
+    enum Side : std::uint8_t { original, copy };
+
+    static constexpr Clock::duration kPatience = std::chrono::milliseconds(50);
+
+    /// Takes the heaps by which one sender may be ahead, at least 1.
+    explicit Lockstep(std::uint64_t lead) noexcept : lead_(lead) {}
+
+    /// Says that there is a copy. Call it before the copy's first start.
+    void pair() noexcept { paired_.store(true, std::memory_order_release); }
+    /// Notes which heap the side sends next. Returns whether it need not call next(), having no other side.
+    bool is_alone(Side side, std::uint64_t index) noexcept {
+        states_[side].index.store(index, std::memory_order_relaxed);
+        return !paired_.load(std::memory_order_acquire);
+    }
+
+    /// Begins a start of the side, which has used this until now. Returns what is used when the round's first
+    /// heap comes.
+    Used begin(Side side, const Used& used) noexcept;
+
+    /// Returns the index of the heap that the side sends next: `index`, or a later one if it was left behind.
+    /// None: it has to wait, and to ask again.
+    std::optional<std::uint64_t> next(Side side, std::uint64_t index, Clock::time_point now) noexcept;
+
+    /// Notes that the side is to end. It goes on until both have sent the same heaps.
+    void request_stop(Side side) noexcept;
+    /// Returns whether the side, asked to end, may do so before heap `index`.
+    bool may_end(Side side, std::uint64_t index) const noexcept;
+
+    /// Says whether a side sends stop items at its end. `ask_again`: it is not known yet, for kPatience at
+    /// most.
+    enum class Stops : std::uint8_t { yes, no, ask_again };
+    /// Answers for a side that has sent all its data. `since`: when it asked for the first time. One that ends
+    /// alone sends none: their heap counts are those of the other one's next heaps.
+    Stops stops(Side side, Clock::time_point since, Clock::time_point now) const noexcept;
+
+    /// Ends the start of the side, which has used this.
+    void end(Side side, const Used& used) noexcept;
+
+    /// Returns how many heaps the side has left out, in all its starts.
+    std::uint64_t left_out(Side side) const noexcept;
+
+  private:
+    struct State {
+        bool running = false;
+        bool ended = false;  ///< in this round
+        bool stopping = false;
+        std::atomic<std::uint64_t> index{0};  ///< of its next heap
+        Used used;                            ///< at its last begin or end
+        std::uint64_t left_out = 0;
+        std::optional<std::uint64_t> seen{};  ///< the index of the other one that it waits for
+        Clock::time_point since{};            ///< when it saw that first
+    };
+    const State& other(Side side) const noexcept { return states_[side == original ? copy : original]; }
+
+    const std::uint64_t lead_;
+    std::atomic<bool> paired_{false};
+    mutable std::mutex mutex_;
+    std::array<State, 2> states_;
+    Used used_;  ///< at the beginning of the round
+};
+
+}  // namespace spead::runtime

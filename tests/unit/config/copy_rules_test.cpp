@@ -87,8 +87,9 @@ items = 3
 
 TEST(CopyRules, CopiesThatCannotBeAreRefused) {
     const std::string base = kText;
-    EXPECT_THAT(refusal(text("heap_size = \"2MiB\"\n")),
-                HasSubstr("`heap_size` of sender `a` is \"1MiB\", and of its copy `b` it is \"2MiB\"; leave it out"));
+    EXPECT_THAT(
+        refusal(text("heap_size = \"2MiB\"\n")),
+        HasSubstr("`heap_size` of sender `a` is \"1MiB\", and of its copy `b` it is \"2MiB\"; leave it out"));
     EXPECT_THAT(refusal(text("max_packet_size = 1000\n")), HasSubstr("have up to 1472 bytes"));
     EXPECT_THAT(refusal(text("endpoints = [\"[ff15::1]+1:7148\"]\n")),
                 HasSubstr("those of its copy `b` have 1452; give `a` a `max_packet_size`"));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/lockstep.hpp"
 
-#include <gtest/gtest.h>
 #include <random>
+
+#include <gtest/gtest.h>
 
 namespace spead::runtime {
 namespace {

@@ -29,7 +29,7 @@ class Lockstep {
     };
 
     using Clock = std::chrono::steady_clock;
-    /// Each sender has one; without a copy, it stays alone.
+    /// Names a sender and its copy. A sender without a copy is an original that stays alone.
     enum Side : std::uint8_t { original, copy };
 
     static constexpr Clock::duration kPatience = std::chrono::milliseconds(50);

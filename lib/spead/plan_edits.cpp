@@ -67,7 +67,9 @@ struct Renamed {
 };
 constexpr std::string_view kLiveLcores = "`lcores` of [runtime], with `live = true`";
 constexpr std::string_view kLcores = "`lcores` of ProcessConfig";
-constexpr std::array<Renamed, 7> kOfReceive{{{"`max_live`", "`max_heaps`"},
+constexpr std::array<Renamed, 9> kOfReceive{{{"`max_live`", "`max_heaps`"},
+                                             {"`path_endpoints`", "`second_path.endpoints`"},
+                                             {"`path_skew`", "`second_path.skew`"},
                                              {"`max_bytes`", "`max_heap_bytes`"},
                                              {"`timeout`", "`heap_timeout`"},
                                              {"max_live x substreams", "max_heaps x substreams"},

@@ -167,6 +167,10 @@ RecvConfig complete_local(RecvConfig config, const Reader& reader) {
                     "`held_buffers` is {}, and the stream has no port whose buffers a filter could hold; "
                     "leave it out, or receive from a port",
                     config.held_buffers);
+    if (config.second_path)
+        throw_usage(
+            where_of("receive", config.name),
+            "`second_path` is set, and the stream has no port; leave it out, or receive from two ports");
     if (config.name.empty())
         config.name = fmt::format("local{}", made++);
     if (config.endpoints.empty() && !reader.source().needs_endpoints)

@@ -39,6 +39,13 @@ class Reader;
 /// Describes a stream. The ranges are those of the configuration's [[receive]] (docs/configuration.md), where
 /// `max_heaps` is max_live, `max_heap_bytes` is max_bytes, and `heap_timeout` is timeout.
 struct RecvConfig {
+    /// Names the second path of a stream, which brings a copy of every packet (docs/paths.md).
+    struct SecondPath {
+        std::string interface {};                   ///< as RecvConfig::interface
+        std::vector<std::string> endpoints{};       ///< one for each of the first; empty: the same
+        std::chrono::nanoseconds skew{50'000'000};  ///< how far one path may be behind
+    };
+
     std::vector<std::string> endpoints{};  ///< "239.10.10.0+15:7148": sixteen groups
     /// Names the source of packets as users do: a network interface, an IP address of this machine, a PCI
     /// address, an RDMA device or a DPDK device string. Empty: $DPDK_SPEAD_INTERFACE, or the only candidate.
@@ -86,6 +93,10 @@ struct RecvConfig {
     std::uint32_t lend = 0;
     Copy copy = Copy::automatic;
     bool start = true;  ///< false: the stream receives from start() on
+    /// Merges the packets of two ports: what either brings is taken once. Then at least 64 heaps are live,
+    /// and 16384 are remembered. Refused are `in_order`, `stop_on_stop_item` and `lend`, and streams without
+    /// a port.
+    std::optional<SecondPath> second_path{};
 };
 
 /// Holds one item pointer of a heap.
@@ -187,7 +198,7 @@ class SPEAD_API Heap {
 struct RecvStats {
     std::uint64_t packets = 0;            ///< addressed to the stream, as far as a receive queue had room
     std::uint64_t packets_placed = 0;     ///< contributed to a heap
-    std::uint64_t packets_duplicate = 0;  ///< brought nothing new
+    std::uint64_t packets_duplicate = 0;  ///< brought nothing new: with two paths, also the second copies
     std::uint64_t packets_late = 0;       ///< of heaps that were given up before, or too far ahead
     std::uint64_t packets_no_memory = 0;  ///< found no room: too many heaps live, waiting or held
     std::uint64_t packets_filtered = 0;   ///< dropped by the filter

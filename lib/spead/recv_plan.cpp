@@ -8,6 +8,7 @@
 
 #include "base/endpoint.hpp"
 #include "base/error.hpp"
+#include "runtime/paths.hpp"
 #include "spead/filter_adapter.hpp"
 #include "spead/plan_edits.hpp"
 #include "wire/packet_format.hpp"
@@ -71,6 +72,28 @@ void add_endpoint_to(runtime::ReceivePlan& plan, const std::string& text) {
     plan.endpoint_texts.push_back(text);
 }
 
+namespace {
+
+/// Adds the second path. Session::add() replaces the interfaces by the names of their ports.
+void add_second_path(runtime::ReceivePlan& r, const RecvConfig& c) {
+    const std::string where = where_of("receive", c.name);
+    const RecvConfig::SecondPath& second = *c.second_path;
+    if (second.skew.count() < 0)
+        throw UsageError(where, "`second_path.skew` is negative; give the time that a path may be behind");
+    r.paths = {c.interface, second.interface};
+    for (const std::string& text : second.endpoints) {
+        const auto more = about(where, [&text] { return parse_endpoints(text); });
+        r.path_endpoints.insert(r.path_endpoints.end(), more.begin(), more.end());
+        r.path_endpoint_texts.push_back(text);
+    }
+    r.path_skew = seconds(second.skew);
+    r.max_live = std::max(r.max_live, runtime::kPathLive);
+    r.history = runtime::kPathHistory;
+    r.history_time = std::max(r.history_time, r.path_skew);
+}
+
+}  // namespace
+
 runtime::ReceivePlan plan_of(const RecvConfig& c) {
     const std::string where = where_of("receive", c.name);
     if (c.endpoints.empty())
@@ -110,6 +133,8 @@ runtime::ReceivePlan plan_of(const RecvConfig& c) {
     r.on_full = on_full(c.on_full, where);
     r.sink.kind = runtime::SinkKind::user;
     r.enabled = c.start;
+    if (c.second_path)
+        add_second_path(r, c);
     return r;
 }
 

@@ -339,6 +339,8 @@ std::string Session::add(runtime::ReceivePlan plan, const std::string& interface
     return on_engine([&](const runtime::Engine& running) {
         runtime::Plan wanted = running.plan();
         plan.port = port_for(wanted, interface);
+        for (std::string& path : plan.paths)
+            path = port_for(wanted, path);
         if (plan.name.empty())
             plan.name = free_name(wanted, "s");
         wanted.receives.push_back(plan);

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gmock/gmock.h>
+
+#include <gtest/gtest.h>
+
+#include "spead/recv.hpp"
+#include "spead/send.hpp"
+#include "tests/eal/spead/recv_rig.hpp"
+
+/// Tests RecvConfig::second_path: a user's stream with two paths.
+namespace spead::test::second_path {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kOther = "net_ring1";
+
+RecvConfig two_paths() {
+    RecvConfig c = ring_config();
+    c.second_path = RecvConfig::SecondPath{.interface = kOther, .endpoints = {"239.9.9.9:7149"}};
+    c.on_full = OnFull::block;
+    c.memory = 16 * kMiB;
+    return c;
+}
+
+std::string refusal(const RecvConfig& c) {
+    try {
+        const Process process(config());
+        const RecvStream stream(process, c);
+    } catch (const UsageError& e) {
+        return e.what();
+    }
+    return "accepted";
+}
+
+TEST(SecondPath, GivesEveryHeapOnceThatTwoStreamsSend) {
+    const Process process(config());
+    RecvStream stream(process, two_paths());
+    SendStream first(process, {.endpoints = {"239.1.2.3:7148"}, .interface = kRing});
+    SendStream second(process, {.endpoints = {"239.9.9.9:7149"}, .interface = kOther});
+    std::vector<std::byte> payload(5000);
+    SendHeap a, b;
+    for (SendHeap* const heap : {&a, &b})
+        heap->add(0x1000, std::span<const std::byte>(payload));
+    constexpr std::uint64_t kHeaps = 200;
+    for (std::uint64_t cnt = 1; cnt <= kHeaps; cnt++) {
+        std::fill(payload.begin(), payload.end(), static_cast<std::byte>(cnt));
+        // Every third heap comes by one path alone, and then by the other one.
+        if (cnt % 3 != 1)
+            first.send(a, {.cnt = cnt});
+        if (cnt % 3 != 2)
+            second.send(b, {.cnt = cnt});
+        first.flush();
+        second.flush();
+        const std::optional<Heap> heap = stream.get_for(std::chrono::seconds(10));
+        ASSERT_TRUE(heap);
+        EXPECT_EQ(heap->cnt(), cnt);
+        EXPECT_TRUE(heap->complete());
+        EXPECT_EQ(heap->bytes(0x1000).back(), static_cast<std::byte>(cnt));
+    }
+    stream.stop();
+    const RecvStats s = stream.stats();
+    expect_sums(s);
+    EXPECT_EQ(s.heaps, kHeaps);
+    EXPECT_EQ(s.packets_late, 0U);
+    EXPECT_EQ(s.packets, s.packets_placed + s.packets_duplicate);
+    EXPECT_EQ(s.packets_placed * 66, s.packets_duplicate * kHeaps) << "66 heaps came by both";
+}
+
+TEST(SecondPath, RefusalsHaveTheNamesOfTheHeader) {
+    RecvConfig c = two_paths();
+    c.second_path->endpoints = {"239.9.9.9+1:7149"};
+    EXPECT_THAT(refusal(c), HasSubstr("the first path of stream `s0` has 1 endpoints, and the second has 2"));
+    c.second_path->endpoints = {};
+    c.second_path->interface = kRing;
+    EXPECT_THAT(refusal(c),
+                AllOf(HasSubstr("with the same endpoints"), HasSubstr("`second_path.endpoints`")));
+    c = two_paths();
+    c.in_order = true;
+    EXPECT_THAT(refusal(c), HasSubstr("leave out `in_order`"));
+    c = two_paths();
+    c.second_path->skew = std::chrono::nanoseconds(-1);
+    EXPECT_THAT(refusal(c), HasSubstr("`second_path.skew` is negative"));
+    c = two_paths();
+    c.backend = Backend::kernel;
+    EXPECT_THAT([&] { RecvStream{c}; },
+                testing::ThrowsMessage<UsageError>(HasSubstr("the stream has no port")));
+}
+
+}  // namespace
+}  // namespace spead::test::second_path

@@ -29,7 +29,7 @@ std::optional<std::uint64_t> Lockstep::next(Side side, std::uint64_t index, Cloc
     State& mine = states_[side];
     const std::uint64_t their = other(side).index;
     mine.index = index;
-    if (their > index && their - index > lead_) {
+    if (is_left_behind(side, index)) {
         mine.left_out += their - index;
         mine.index = their;
         return their;
@@ -37,10 +37,12 @@ std::optional<std::uint64_t> Lockstep::next(Side side, std::uint64_t index, Cloc
     if (other(side).ended || index < their || index - their < lead_)
         return index;
     if (mine.seen != their) {
+        if (mine.seen && their == *mine.seen + 1)
+            mine.step = now - mine.since;
         mine.seen = their;
         mine.since = now;
     }
-    if (now - mine.since < kPatience)
+    if (now - mine.since < std::max(patience_, 2 * mine.step))
         return std::nullopt;
     return index;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -14,8 +15,9 @@ namespace spead::runtime {
 /// Keeps two senders of the same heaps together, a sender and its copy (`copy_of`, docs/paths.md).
 ///
 /// A data heap is known by its index since the start. Neither sender begins a heap that is `lead` or more
-/// ahead of the other one, unless that one has not moved for kPatience: its port takes nothing, perhaps. A
-/// sender that was left behind so goes on where the other one is, and leaves out what is between.
+/// ahead of the other one, unless that one does not move: its port takes nothing, perhaps. It may take
+/// kPatience, or twice as long as a heap. A sender that was left behind goes on where the other one is, and
+/// leaves out what is between.
 ///
 /// Starts of both sides that overlap are one round, in which both have the same heap counts. Control threads
 /// only; each call but is_alone() takes a lock for a few instructions. No call waits.
@@ -34,8 +36,10 @@ class Lockstep {
 
     static constexpr Clock::duration kPatience = std::chrono::milliseconds(50);
 
-    /// Takes the heaps by which one sender may be ahead, at least 1.
-    explicit Lockstep(std::uint64_t lead) noexcept : lead_(lead) {}
+    /// Takes the heaps by which one sender may be ahead, at least 1, and the time that a heap is expected to
+    /// take.
+    explicit Lockstep(std::uint64_t lead, Clock::duration heap_time = {}) noexcept
+        : lead_(lead), patience_(std::max(kPatience, 2 * heap_time)) {}
 
     /// Says that there is a copy. Call it before the copy's first start.
     void pair() noexcept { paired_.store(true, std::memory_order_release); }
@@ -53,6 +57,12 @@ class Lockstep {
     /// None: it has to wait, and to ask again.
     std::optional<std::uint64_t> next(Side side, std::uint64_t index, Clock::time_point now) noexcept;
 
+    /// Returns whether the side was left behind before heap `index`, which next() would tell.
+    bool is_left_behind(Side side, std::uint64_t index) const noexcept {
+        const std::uint64_t their = other(side).index.load(std::memory_order_relaxed);
+        return their > index && their - index > lead_;
+    }
+
     /// Notes that the side is to end. It goes on until both have sent the same heaps.
     void request_stop(Side side) noexcept;
     /// Returns whether the side, asked to end, may do so before heap `index`.
@@ -61,8 +71,8 @@ class Lockstep {
     /// Says whether a side sends stop items at its end. `ask_again`: it is not known yet, for kPatience at
     /// most.
     enum class Stops : std::uint8_t { yes, no, ask_again };
-    /// Answers for a side that has sent all its data. `since`: when it asked for the first time. One that ends
-    /// alone sends none: their heap counts are those of the other one's next heaps.
+    /// Answers for a side that has sent all its data. `since`: when it asked for the first time. One that
+    /// ends alone sends none: their heap counts are those of the other one's next heaps.
     Stops stops(Side side, Clock::time_point since, Clock::time_point now) const noexcept;
 
     /// Ends the start of the side, which has used this.
@@ -81,10 +91,12 @@ class Lockstep {
         std::uint64_t left_out = 0;
         std::optional<std::uint64_t> seen{};  ///< the index of the other one that it waits for
         Clock::time_point since{};            ///< when it saw that first
+        Clock::duration step{};               ///< how long it had waited when that index changed last
     };
     const State& other(Side side) const noexcept { return states_[side == original ? copy : original]; }
 
     const std::uint64_t lead_;
+    const Clock::duration patience_;
     std::atomic<bool> paired_{false};
     mutable std::mutex mutex_;
     std::array<State, 2> states_;

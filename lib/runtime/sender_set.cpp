@@ -24,6 +24,14 @@ Lockstep::Side side_of(const SendPlan& s) noexcept {
     return s.copy_of.empty() ? Lockstep::original : Lockstep::copy;
 }
 
+/// Returns the time that a heap takes at the sender's rate, an hour at most; 0: unlimited.
+Lockstep::Clock::duration time_of_heap(const SendPlan& s) {
+    if (s.rate <= 0)
+        return {};
+    const std::chrono::duration<double> time(std::min(3600.0, static_cast<double>(s.heap_size) / s.rate));
+    return std::chrono::duration_cast<Lockstep::Clock::duration>(time);
+}
+
 }  // namespace
 
 std::string where_of(const SendPlan& s) {
@@ -128,7 +136,7 @@ void SenderSet::add_heap_source(SendStream& made) {
     std::weak_ptr<Lockstep>& known = locksteps_[s.copy_of.empty() ? s.name : s.copy_of];
     made.lockstep = known.lock();
     if (!made.lockstep)
-        known = made.lockstep = std::make_shared<Lockstep>(s.max_heaps);
+        known = made.lockstep = std::make_shared<Lockstep>(s.max_heaps, time_of_heap(s));
     if (!s.copy_of.empty())
         made.lockstep->pair();
     source->keep_step(made.lockstep, side_of(s));

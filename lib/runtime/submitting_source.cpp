@@ -122,7 +122,8 @@ Lockstep::Used SubmittingSource::used_with_stops() const {
 
 void SubmittingSource::submit_stops(std::uint64_t sent, std::uint64_t first_cnt, std::uint64_t cnt_step) {
     if (leaves_stops()) {
-        log_notice(LogType::runtime, "send {}: ends without stop items, because its copy goes on", plan_.name);
+        log_notice(LogType::runtime, "send {}: ends without stop items, because its copy goes on",
+                   plan_.name);
         return;
     }
     const wire::Flavour flavour(plan_.address_bits);
@@ -147,11 +148,18 @@ bool SubmittingSource::submit(std::span<const send::Submission> group) {
     while (!sender_.submit(group, mode)) {
         if (abandon_.load(std::memory_order_acquire) || (!group.front().control && must_end()))
             return false;
-        collect();
-        wait_.wait(idle_rounds_);
+        wait_in_flight();
     }
     idle_rounds_ = 0;
     return true;
+}
+
+/// Waits a moment for heaps in flight. Those of a sender that was left behind are too old to be sent.
+void SubmittingSource::wait_in_flight() {
+    if (lockstep_->is_left_behind(side_, index_))
+        sender_.request_recall();
+    collect();
+    wait_.wait(idle_rounds_);
 }
 
 void SubmittingSource::collect() {

@@ -98,7 +98,7 @@ class SubmittingSource : public HeapSource {
                 return &*free;
             if (must_end())
                 return nullptr;
-            wait_.wait(idle_rounds_);
+            wait_in_flight();
         }
     }
 
@@ -108,6 +108,7 @@ class SubmittingSource : public HeapSource {
   private:
     void run();
     void collect();
+    void wait_in_flight();
     Lockstep::Used used_with_stops() const;
     bool leaves_stops();
 

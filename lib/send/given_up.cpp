@@ -3,7 +3,8 @@
 
 #include "send/transmitter.hpp"
 
-/// Handles heaps that are not sent, or not completely: cut, timed out, or abandoned with their sender.
+/// Handles heaps that are not sent, or not completely: cut, recalled, timed out, or abandoned with their
+/// sender.
 namespace spead::send {
 
 /// Gives up the rest of an open heap, which is never built.
@@ -39,11 +40,27 @@ void Transmitter::time_out(std::uint64_t now) noexcept {
             next_deadline_ = slot.entry.deadline;
             break;
         }
-        if (built)
-            slot.progress = Progress::timed_out;
-        else
-            give_up(slot, Progress::timed_out);
-        take_back(slot);
+        take_away(slot, Progress::timed_out);
+    }
+}
+
+/// Gives up the heap, built or not, and its frames.
+void Transmitter::take_away(Slot& slot, Progress progress) noexcept {
+    if (slot.progress == Progress::built)
+        slot.progress = progress;
+    else
+        give_up(slot, progress);
+    take_back(slot);
+}
+
+/// Gives up all data heaps that the driver has not fully taken.
+void Transmitter::recall() noexcept {
+    shared_.recall.store(false, std::memory_order_relaxed);
+    accept_entries();
+    for (Slot& slot : heaps_) {
+        const bool taken = slot.progress == Progress::built && slot.end <= sent_;
+        if (!slot.entry.control && !taken && slot.progress <= Progress::built)
+            take_away(slot, Progress::aborted);
     }
 }
 

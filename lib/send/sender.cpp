@@ -420,6 +420,9 @@ const stats::SendCounters& Sender::counters() const noexcept {
 void Sender::request_cut(Cut cut) noexcept {
     impl_->shared.cut.store(cut, std::memory_order_relaxed);
 }
+void Sender::request_recall() noexcept {
+    impl_->shared.recall.store(true, std::memory_order_relaxed);
+}
 void Sender::request_stop() noexcept {
     impl_->shared.stop.store(true, std::memory_order_relaxed);
 }

@@ -250,6 +250,10 @@ class Sender {
     /// keep their heaps until it stops. A later cut may be wider, not narrower.
     void request_cut(Cut cut) noexcept;
 
+    /// Gives up the data heaps that are in flight at the next poll, unless the driver has fully taken them.
+    /// They complete as aborted, and later ones are sent.
+    void request_recall() noexcept;
+
     /// Stops finally. At the next poll unsent mbufs are freed. Every heap that the driver has not fully taken
     /// is completed as aborted, once the driver has released its mbufs. submit returns false from now on.
     void request_stop() noexcept;

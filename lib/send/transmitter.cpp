@@ -324,6 +324,8 @@ bool Transmitter::poll(std::uint64_t now) noexcept {
     }
     if (const Cut wanted = shared_.cut.load(std::memory_order_relaxed); wanted > cut_) [[unlikely]]
         cut(wanted);
+    if (shared_.recall.load(std::memory_order_relaxed)) [[unlikely]]
+        recall();
     if (timeout_ticks_ != 0 && now >= next_deadline_) [[unlikely]]
         time_out(now);
     if (queue_.burst == nullptr) [[unlikely]]  // its port has stopped, or is detached

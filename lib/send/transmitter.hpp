@@ -27,6 +27,7 @@ struct Shared {
     alignas(64) std::atomic<std::uint64_t> packets_submitted{0};
     alignas(64) std::atomic<bool> stop{false};
     std::atomic<Cut> cut{Cut::nothing};
+    std::atomic<bool> recall{false};
 };
 
 /// Runs the lcore's side of a sender: accepts heaps, interleaves and paces them, and gives frames
@@ -100,6 +101,8 @@ class alignas(64) Transmitter {
     void cut(Cut cut) noexcept;
     void cut(Slot& slot) noexcept;
     void time_out(std::uint64_t now) noexcept;
+    void recall() noexcept;
+    void take_away(Slot& slot, Progress progress) noexcept;
     void take_back(const Slot& slot) noexcept;
     std::uint32_t build(std::uint64_t now) noexcept;
     std::uint32_t build_some(Slot& slot) noexcept;

@@ -76,6 +76,32 @@ TEST_F(TimeoutTest, HeapsOfLaterSubmissionHaveTheirOwnTime) {
     EXPECT_EQ(payloads(), expected(second, 2)) << "frames built before the first was given up are whole";
 }
 
+TEST_F(TimeoutTest, RecalledHeapsAreGivenUpAndLaterOnesAreSent) {
+    takes = 3;
+    submit(heap(10'000));
+    poll_at(5);
+    EXPECT_EQ(queue.taken, 3U);
+    OutgoingHeap& stop = heap(100, 64);
+    submit(heap(10'000));
+    submit(stop, true);
+    sender().request_recall();
+    poll_at(6);
+    takes = 1000;
+    OutgoingHeap& next = heap(10'000, 128);
+    submit(next);
+    poll_at(7);
+    EXPECT_THAT(taken(),
+                ElementsAre(SendStatus::aborted, SendStatus::aborted, SendStatus::sent, SendStatus::sent));
+    std::vector<Bytes> last = expected(stop, 3);
+    for (const Bytes& packet : expected(next, 4))
+        last.push_back(packet);
+    const auto all = payloads();
+    EXPECT_EQ(std::vector<Bytes>(all.end() - static_cast<std::ptrdiff_t>(last.size()), all.end()), last);
+    EXPECT_EQ(all.size(), 3 + last.size()) << "3 packets were taken before";
+    EXPECT_EQ(sender().counters().aborted, 2U);
+    EXPECT_EQ(sender().backlog().all, 0U);
+}
+
 TEST_F(TimeoutTest, ControlHeapsWaitAsLongAsItTakes) {
     submit(heap(3'000));
     OutgoingHeap& stop = heap(100, 64);

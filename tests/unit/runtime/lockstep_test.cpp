@@ -64,6 +64,43 @@ TEST(Lockstep, OneThatDoesNotMoveIsLeftBehindAndGoesOnWhereTheOtherIs) {
     EXPECT_EQ(pair.next(kOriginal, 99 + kLead), std::nullopt) << "it moves again";
 }
 
+TEST(Lockstep, LongHeapsAreWaitedForLonger) {
+    constexpr auto kHeapTime = std::chrono::seconds(1);
+    Lockstep lockstep(kLead, kHeapTime);
+    lockstep.pair();
+    lockstep.begin(kOriginal, {});
+    lockstep.begin(kCopy, {});
+    Clock::time_point now{};
+    EXPECT_EQ(lockstep.next(kOriginal, kLead, now), std::nullopt);
+    EXPECT_EQ(lockstep.next(kOriginal, kLead, now + 2 * kHeapTime - Clock::duration(1)), std::nullopt);
+    EXPECT_EQ(lockstep.next(kOriginal, kLead, now + 2 * kHeapTime), kLead);
+}
+
+TEST(Lockstep, ASlowSenderIsWaitedForOnceItsPaceIsKnown) {
+    Pair pair;
+    constexpr auto kSlow = Lockstep::kPatience - Clock::duration(1);
+    EXPECT_EQ(pair.next(kOriginal, kLead), std::nullopt);
+    pair.now += kSlow;
+    EXPECT_EQ(pair.next(kCopy, 1), 1U);
+    EXPECT_EQ(pair.next(kOriginal, kLead), kLead);
+    EXPECT_EQ(pair.next(kOriginal, kLead + 1), std::nullopt);
+    pair.now += 2 * kSlow - Clock::duration(1);
+    EXPECT_EQ(pair.next(kOriginal, kLead + 1), std::nullopt) << "it takes that long";
+    pair.now += Clock::duration(1);
+    EXPECT_EQ(pair.next(kOriginal, kLead + 1), kLead + 1);
+}
+
+TEST(Lockstep, ASideThatWasLeftBehindKnows) {
+    Pair pair;
+    EXPECT_EQ(pair.next(kOriginal, kLead), std::nullopt);
+    pair.now += Lockstep::kPatience;
+    for (std::uint64_t i = kLead; i < kLead + 2; i++) {
+        EXPECT_EQ(pair.next(kOriginal, i), i);
+        EXPECT_EQ(pair.lockstep.is_left_behind(kCopy, 0), i > kLead);
+    }
+    EXPECT_FALSE(pair.lockstep.is_left_behind(kOriginal, kLead + 1));
+}
+
 TEST(Lockstep, OneThatHasEndedIsNotWaitedFor) {
     Pair pair;
     EXPECT_EQ(pair.next(kCopy, 2), 2U);

@@ -66,6 +66,7 @@ constexpr std::array kPortKeys{
     Key{
         .name = "reassemble",
         .field = flag<&PortPlan::reassemble>,
+        .terse = true,
         .option = "--reassemble",
         .help = "Puts packets together that come as IP fragments, up to 8 of each",
     },

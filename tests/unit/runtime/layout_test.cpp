@@ -253,6 +253,20 @@ TEST(LayOut, SpreadsAStreamOverTheLcoresThatItNamesAndSaysHow) {
         << "room for what waits for the other lcore";
 }
 
+TEST(LayOut, ReassemblesOnOneLcoreOnly) {
+    Plan plan;
+    plan.ports = {{"p0", "net_fake0"}};
+    plan.ports[0].reassemble = true;
+    plan.receives = {receive("s0", "p0", {1})};
+    LayoutOptions o = options();
+    o.allowed_cpus = {0, 1, 2};
+    EXPECT_EQ(lay_out(plan, o, kDrivers).ports[0].request.reassembled_datagrams, 256U);
+    plan.receives = {receive("s0", "p0", {1, 2})};
+    EXPECT_THAT([&] { lay_out(plan, o, kDrivers); },
+                ThrowsMessage<UsageError>(
+                    AllOf(HasSubstr("port p0"), HasSubstr("`reassemble`"), HasSubstr("CPUs 1, 2"))));
+}
+
 TEST(LayOut, RefusesCpusThatTheProcessMayNotUse) {
     const Restricted one(1);
     const unsigned cpu = allowed_cpus().front();

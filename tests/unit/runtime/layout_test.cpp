@@ -254,17 +254,18 @@ TEST(LayOut, SpreadsAStreamOverTheLcoresThatItNamesAndSaysHow) {
 }
 
 TEST(LayOut, ReassemblesOnOneLcoreOnly) {
-    Plan plan;
-    plan.ports = {{"p0", "net_fake0"}};
+    const Restricted two(2);
+    if (!two.enough())
+        GTEST_SKIP() << "needs two CPUs";
+    const std::vector<unsigned> cpus = allowed_cpus();
+    Plan plan = plan_of({receive("s0", "p0", {cpus[1]})}, {});
+    EXPECT_EQ(lay_out(plan).ports[0].request.reassembled_datagrams, 0U);
     plan.ports[0].reassemble = true;
-    plan.receives = {receive("s0", "p0", {1})};
-    LayoutOptions o = options();
-    o.allowed_cpus = {0, 1, 2};
-    EXPECT_EQ(lay_out(plan, o, kDrivers).ports[0].request.reassembled_datagrams, 256U);
-    plan.receives = {receive("s0", "p0", {1, 2})};
-    EXPECT_THAT([&] { lay_out(plan, o, kDrivers); },
+    EXPECT_EQ(lay_out(plan).ports[0].request.reassembled_datagrams, 256U);
+    plan.receives[0].lcores = {cpus[1], cpus[0]};
+    EXPECT_THAT([&] { lay_out(plan); },
                 ThrowsMessage<UsageError>(
-                    AllOf(HasSubstr("port p0"), HasSubstr("`reassemble`"), HasSubstr("CPUs 1, 2"))));
+                    AllOf(HasSubstr("port p0"), HasSubstr("`reassemble`"), HasSubstr("one lcore"))));
 }
 
 TEST(LayOut, RefusesCpusThatTheProcessMayNotUse) {

@@ -2,6 +2,7 @@
 #include "recv/reassembler.hpp"
 
 #include <rte_ip_frag.h>
+#include <rte_log.h>
 #include <rte_mbuf.h>
 #include <rte_random.h>
 
@@ -23,6 +24,20 @@ constexpr std::uint64_t kNow = 1;
 constexpr std::uint64_t kPast = UINT64_MAX;
 constexpr std::uint64_t kLifetime = UINT64_MAX / 2;
 
+/// Keeps the library from logging each table that is made.
+class Quiet {
+  public:
+    Quiet() noexcept { rte_log_set_level(kType, RTE_LOG_WARNING); }
+    ~Quiet() { rte_log_set_level(kType, static_cast<std::uint32_t>(before_)); }
+    Quiet(const Quiet&) = delete;
+    Quiet& operator=(const Quiet&) = delete;
+
+  private:
+    static constexpr std::uint32_t kType = RTE_LOGTYPE_USER1;  // of DPDK 22.11
+
+    const int before_ = rte_log_get_level(kType);
+};
+
 /// Makes the IPv4 header of a whole datagram right: the library leaves its checksum out.
 void sum_up(rte_mbuf& mbuf, std::uint16_t l2_length) noexcept {
     std::uint8_t* const header = frame_of(&mbuf) + l2_length;
@@ -39,6 +54,7 @@ void Reassembler::FreeTable::operator()(rte_ip_frag_tbl* table) const noexcept {
 Reassembler::Reassembler(std::uint32_t datagrams, int socket, const std::string& where)
     : table_(datagrams, static_cast<std::uint64_t>(kPatience * ticks_per_second()), rte_rand()),
       freed_(std::make_unique<rte_ip_frag_death_row>()) {
+    const Quiet quiet;
     datagrams_.reserve(table_.places());
     for (std::uint32_t i = 0; i < table_.places(); i++) {
         datagrams_.emplace_back(rte_ip_frag_table_create(1, 1, 1, kLifetime, socket));

@@ -195,7 +195,7 @@ std::uint64_t Findings::missed_for(const StreamSnapshot& s) const {
     std::uint64_t missed = 0;
     for (const PortSnapshot& p : snapshot_.ports)
         if (s.comes_by(p.name))
-            missed += p.nic.missed + p.nic.no_mbuf;
+            missed += p.nic.missed + p.nic.no_mbuf + p.reassembly.crowded_out + p.reassembly.too_many;
     return missed;
 }
 

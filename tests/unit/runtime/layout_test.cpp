@@ -253,21 +253,6 @@ TEST(LayOut, SpreadsAStreamOverTheLcoresThatItNamesAndSaysHow) {
         << "room for what waits for the other lcore";
 }
 
-TEST(LayOut, ReassemblesOnOneLcoreOnly) {
-    const Restricted two(2);
-    if (!two.enough())
-        GTEST_SKIP() << "needs two CPUs";
-    const std::vector<unsigned> cpus = allowed_cpus();
-    Plan plan = plan_of({receive("s0", "p0", {cpus[1]})}, {});
-    EXPECT_EQ(lay_out(plan).ports[0].request.reassembled_datagrams, 0U);
-    plan.ports[0].reassemble = true;
-    EXPECT_EQ(lay_out(plan).ports[0].request.reassembled_datagrams, 256U);
-    plan.receives[0].lcores = {cpus[1], cpus[0]};
-    EXPECT_THAT([&] { lay_out(plan); },
-                ThrowsMessage<UsageError>(
-                    AllOf(HasSubstr("port p0"), HasSubstr("`reassemble`"), HasSubstr("one lcore"))));
-}
-
 TEST(LayOut, RefusesCpusThatTheProcessMayNotUse) {
     const Restricted one(1);
     const unsigned cpu = allowed_cpus().front();

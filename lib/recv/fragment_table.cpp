@@ -49,7 +49,7 @@ FragmentTable::Place* FragmentTable::find(Place* set, const wire::FragmentView& 
 
 /// Returns a place of the set for a new datagram; notes in `decision` whose place that was.
 FragmentTable::Place& FragmentTable::take(Place* set, std::uint64_t now, Decision& decision) noexcept {
-    // What holds nothing goes first, and then what is too late: the oldest of either.
+    // Places that hold nothing go first, then those that are late: the oldest of either.
     const auto rank = [this, now](const Place& p) {
         return p.state == State::free ? 0 : p.state == State::over ? 1 : is_late(p, now) ? 2 : 3;
     };

@@ -72,7 +72,8 @@ class Reassembler {
 
     FragmentTable table_;
     std::vector<std::unique_ptr<rte_ip_frag_tbl, FreeTable>> datagrams_;  ///< by place
-    std::unique_ptr<rte_ip_frag_death_row> freed_;  ///< what the library wants freed; empty between calls
+    std::unique_ptr<rte_ip_frag_death_row>
+        freed_;  ///< buffers that the library gives back; empty between calls
 };
 
 }  // namespace spead::recv

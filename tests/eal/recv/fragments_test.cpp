@@ -298,6 +298,45 @@ TEST(FragmentsOfOthers, WithAWrongHeaderChecksumAreNoFragments) {
     EXPECT_EQ(rig.count(PortOutcome::bad_checksum), 1U);
 }
 
+/// Lets datagrams wait for room in the window of a stream that may lose nothing.
+TEST(WaitingDatagrams, AreTakenByteForByte) {
+    constexpr std::size_t kKiB = 1024;
+    LaneConfig config = lane_config("s0", one_group());
+    config.window.on_full = heap::FullPolicy::block;
+    config.window.max_heap_bytes = 64 * kKiB;
+    Rig rig(320 * kKiB, 64 * kKiB, 2047, 2048);
+    rig.add_source();
+    rig.add_lane(0, config);
+    Source& source = *rig.sources[0];
+    source.reassembler = std::make_unique<Reassembler>(16, SOCKET_ID_ANY, "test");
+    std::vector<MadeHeap> made;
+    std::uint32_t id = 0;
+    for (std::uint64_t cnt = 1; cnt <= 60; cnt++) {
+        made.push_back({.cnt = cnt, .length = cnt % 4 == 0 ? 60'000U : 300U, .packet = 8000});
+        for (const Bytes& f : made.back().frames())
+            rig.queue().add(fragments_of(with_udp_sum(f), ++id));
+    }
+    std::size_t got = 0;
+    bool waited = false;
+    heap::HeapHandle held;
+    for (int i = 0; i < 20'000 && got < made.size(); i++) {
+        rig.poll();
+        waited |= source.waiting.count != 0 && source.waiting.mbufs[0]->nb_segs > 1;
+        if (i % 3 != 0)
+            continue;
+        held = {};
+        held = rig.lane().queue.try_pop();
+        if (held)
+            ASSERT_TRUE(is_whole(taken(held), made[got++]));
+    }
+    held = {};
+    EXPECT_EQ(got, made.size());
+    EXPECT_TRUE(waited);
+    EXPECT_EQ(rig.others(PacketOutcome::placed), 0U);
+    EXPECT_EQ(source.counters.reassembly.given_up, 0U);
+    rig.take();
+}
+
 /// Floods the source with first fragments of one host, while another one sends heaps.
 TEST(FragmentFlood, OfOneSenderHurtsItselfAlone) {
     Reassembling rig(16);

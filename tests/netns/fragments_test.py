@@ -60,7 +60,7 @@ class FragmentTest(namespaces.NamespaceTest):
     def assert_whole(self, report, heaps, cut, sent):
         stream = self.assert_stream(report, "s0", complete=heaps, started=heaps, malformed=0)
         port = report["ports"][0]
-        self.assertEqual((stream["heaps"]["verified"], stream["heaps"]["wrong"]), (heaps, 0))
+        self.assertEqual((stream["info"]["verified"], stream["info"]["wrong"]), (heaps, 0))
         self.assertEqual(port["info"]["to_streams"], sent)
         self.assertEqual(port["info"]["reassembly"]["datagrams"], cut)
         self.assertEqual(port["info"]["reassembly"]["given_up"], 0)
@@ -87,7 +87,7 @@ class Receive(FragmentTest):
         report = running.wait().report
         self.assert_stream(report, "s0", complete=20, started=20, malformed=0)
         port = report["ports"][0]
-        self.assertEqual((port["rx"]["packets"], port["info"]["to_streams"]), (sent, sent))
+        self.assertEqual(port["info"]["to_streams"], sent)
         self.assertEqual((port["info"]["reassembly"]["datagrams"], port["info"]["oversized_frames"]), (0, 0))
 
     def test_without_the_key_they_are_counted_and_it_is_named(self):
@@ -159,7 +159,7 @@ class Hostile(FragmentTest):
 class Refused(FragmentTest):
     def test_where_fragments_do_not_come(self):
         self.refused("recv", f"{GROUP4}:7148", "--port", "net_kernel0,iface=dut", "--reassemble", "--check",
-                     prefix=self.inside, status=1, says=("port", "`reassemble`", "whole datagrams already"))
+                     prefix=self.inside, says=("port", "`reassemble`", "whole datagrams already"))
 
     def test_with_several_lcores(self):
         self.refused("recv", f"{GROUP4}:7148", "--port", FRAMES, "--reassemble", "--lcores", "0,1", "--check",

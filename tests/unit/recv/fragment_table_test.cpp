@@ -203,7 +203,7 @@ TEST_F(Fragments, AFloodFromForgedSourcesIsBounded) {
 /// Compares with what is plainly so: a datagram is whole when its last missing piece comes, unless something
 /// contradictory came before.
 TEST_F(Fragments, RandomOnesAreWholeExactlyWhenTheirPiecesAreThere) {
-    std::mt19937 random(7);
+    std::independent_bits_engine<std::mt19937, 32, std::uint32_t> random(7);
     std::uint32_t whole = 0;
     for (std::uint32_t id = 0; id < 20'000; id++) {
         const std::uint32_t n = 2 + random() % 7;

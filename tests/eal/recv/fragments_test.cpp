@@ -326,8 +326,9 @@ TEST(WaitingDatagrams, AreTakenByteForByte) {
             continue;
         held = {};
         held = rig.lane().queue.try_pop();
-        if (held)
+        if (held) {
             ASSERT_TRUE(is_whole(taken(held), made[got++]));
+        }
     }
     held = {};
     EXPECT_EQ(got, made.size());

@@ -209,6 +209,7 @@ void add_recv_options(CLI::App& app, StreamWords& words) {
     add_receive_details(options, words);
     options.key("receive.lcores", &words.receive);
     options.key("port.udp_checksum", &words.port);
+    options.key("port.reassemble", &words.port);
 }
 
 void add_capture_options(CLI::App& app, StreamWords& words) {

@@ -259,10 +259,13 @@ port::PreparedDevice AfPacket::plan(const port::PortRequest& request) const {
     plan.kept = {CAP_NET_RAW, CAP_NET_ADMIN, CAP_IPC_LOCK};
     plan.netdev = *interface;
     const std::uint32_t mtu = plan_netdev_mtu(request, facts, plan);
-    const std::uint32_t rx_frame = request.rx_queues == 0
-                                       ? 0
-                                       : std::min(port::rx_frame_of(request.max_rx_packet),
-                                                  mtu + port::kEthernetHeader + port::kVlanTags);
+    // The PMD lets the kernel put fragments of IPv4 together (PACKET_FANOUT_FLAG_DEFRAG). If such datagrams
+    // are wanted, frames may be longer than those of the link.
+    const bool longer = request.reassembled_datagrams != 0;
+    const std::uint32_t link_frame = mtu + port::kEthernetHeader + port::kVlanTags;
+    const std::uint32_t rx_frame = request.rx_queues == 0 ? 0
+                                                          : std::min(port::rx_frame_of(request.max_rx_packet),
+                                                                     longer ? UINT32_MAX : link_frame);
     const std::uint16_t queues = plan_queues(device, request);
     const Rings rings = plan_rings(device, request, rx_frame, queues, plan);
 
@@ -274,7 +277,7 @@ port::PreparedDevice AfPacket::plan(const port::PortRequest& request) const {
     plan.devargs = device.text();
     plan.capabilities.max_rx_frame = rings.slot - kRxOverhead;
     plan.capabilities.max_tx_frame = rings.slot - kTxOverhead;
-    plan.capabilities.link_frame = mtu + port::kEthernetHeader + port::kVlanTags;
+    plan.capabilities.link_frame = longer ? 0 : link_frame;
     plan.outside_bytes = rings.bytes() * queues;
     plan.device_bytes += std::size_t{queues} * rings.slots * 32;
     const std::uint32_t room = port::data_room_of(rings.slot - kTxOverhead);

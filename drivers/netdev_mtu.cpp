@@ -51,7 +51,7 @@ port::MtuAdvice advise(const port::PortRequest& request, const std::string& inte
     port::MtuAdvice advice;
     advice.text = fmt::format("the MTU of {} is {}", interface, mtu);
     const std::uint32_t wanted = request.rx_queues > 0 ? port::mtu_of(request.max_rx_packet) : 0;
-    if (wanted <= mtu) {
+    if (wanted <= mtu || request.reassembled_datagrams != 0) {
         return advice;
     }
     advice.enough = false;

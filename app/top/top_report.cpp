@@ -61,7 +61,8 @@ std::uint64_t nic_lost(const Json& port) {
 std::uint64_t refused(const Json& port) {
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < kPortOutcomes; i++)
-        if (i != static_cast<std::size_t>(PortOutcome::stream))
+        if (i != static_cast<std::size_t>(PortOutcome::stream) &&
+            i != static_cast<std::size_t>(PortOutcome::reassembled))
             sum += count(member(port, "rx"), kPortOutcomeNames[i]);
     return sum;
 }

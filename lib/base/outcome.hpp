@@ -43,11 +43,13 @@ enum class PortOutcome : std::uint8_t {
     stream,        ///< given to a stream; counted there
     malformed,     ///< truncated or contradictory Ethernet, IP or UDP lengths
     not_udp,       ///< well formed but not IPv4/UDP
-    fragment,      ///< first or later IP fragment
+    fragment,      ///< IP fragment that was not put together with others
     bad_checksum,  ///< the NIC says so, or the IPv4 header's own sum is wrong
     unmatched,     ///< no stream for (group, port), or not from the named source
     igmp,
     arp,
+    reassembled,  ///< IP fragment that became part of a datagram; the datagram has its last one's place
+    incomplete,   ///< IP fragment of a datagram that was never whole
     count_
 };
 
@@ -64,7 +66,8 @@ inline constexpr std::array<std::string_view, kPacketOutcomes> kPacketOutcomeNam
     "control",      "stopped",      "capture_full", "no_item",   "bad_length", "bad_step",
     "out_of_range", "rejected",     "no_chunk",     "future",    "invalid",    "redundant"};
 inline constexpr std::array<std::string_view, kPortOutcomes> kPortOutcomeNames{
-    "stream", "malformed", "not_udp", "fragment", "bad_checksum", "unmatched", "igmp", "arp"};
+    "stream",    "malformed", "not_udp", "fragment",    "bad_checksum",
+    "unmatched", "igmp",      "arp",     "reassembled", "incomplete"};
 inline constexpr std::array<std::string_view, kHeapEnds> kHeapEndNames{"complete", "evicted", "timed_out",
                                                                        "flushed"};
 

@@ -39,6 +39,8 @@ inline constexpr Limits<double> kLcoreTimeout{1, 1e6};
 inline constexpr Limits<std::uint32_t> kMtu{68, 65535};
 /// Limits VLAN tags; 0 and 4095 are reserved (IEEE 802.1Q, table 9-2).
 inline constexpr Limits<std::uint16_t> kVlan{1, 4094};
+/// Limits datagrams in the making from fragments. At most 32768 buffers hold them.
+inline constexpr Limits<std::uint32_t> kReassembledDatagrams{16, 4096};
 inline constexpr Limits<std::uint64_t> kMemoryHeaps{4096, std::uint64_t{1} << 46};
 
 /// Limits received packets. 65507 bytes are the most that UDP carries in IPv4. 32 bytes are a SPEAD header

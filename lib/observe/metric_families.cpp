@@ -207,10 +207,11 @@ void add_sends(std::vector<MetricFamily>& out, const Snapshot& now, const PartRa
 }
 
 void add_ports(std::vector<MetricFamily>& out, const Snapshot& now) {
-    // Streams count the delivered packets.
+    // Streams count the delivered packets, and what fragments became.
     static constexpr auto kRefusals = [] {
         auto names = kPortOutcomeNames;
         names[static_cast<std::size_t>(PortOutcome::stream)] = {};
+        names[static_cast<std::size_t>(PortOutcome::reassembled)] = {};
         return names;
     }();
     PartFamilies f(out, now.ports, "port");
@@ -226,6 +227,12 @@ void add_ports(std::vector<MetricFamily>& out, const Snapshot& now) {
                "reason", kRefusals, [](const PortSnapshot& p, std::size_t i) { return p.rx[i]; });
     f.counter("spead_port_rx_stream_packets_total", "Packets handed to streams.",
               [](const PortSnapshot& p) { return p.rx[static_cast<std::size_t>(PortOutcome::stream)]; });
+    f.counter("spead_port_rx_reassembled_packets_total", "Fragments that became part of another's datagram.",
+              [](const PortSnapshot& p) { return p.rx[static_cast<std::size_t>(PortOutcome::reassembled)]; });
+    f.counter("spead_port_rx_reassembled_datagrams_total", "Datagrams made whole from fragments.",
+              [](const PortSnapshot& p) { return p.reassembly.datagrams; });
+    f.counter("spead_port_rx_given_up_datagrams_total", "Datagrams of which fragments were missing.",
+              [](const PortSnapshot& p) { return p.reassembly.given_up; });
     f.counter("spead_port_rx_vlan_tagged_packets_total", "Packets with a VLAN tag.",
               [](const PortSnapshot& p) { return p.rx_vlan_tagged; });
     f.counter("spead_port_rx_multi_segment_packets_total", "Packets in more than one buffer.",

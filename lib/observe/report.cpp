@@ -395,6 +395,7 @@ std::string ports_table(const Snapshot& snapshot, const RateCells& rates) {
         for (std::size_t i = 0; i < kPortOutcomes; i++)
             if (i != kStream)
                 table.count_if_any(kPortOutcomeNames[i], p.rx[i]);
+        table.count_if_any("(datagrams reassembled)", p.reassembly.datagrams);
         table.count_if_any("(oversized frames)", p.rx_oversized_frames);
         table.count_if_any("(gather full)", p.rx_gather_full);
         table.count_if_any("(hosts full)", p.rx_hosts_full);

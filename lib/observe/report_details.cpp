@@ -98,6 +98,12 @@ void add_send_details(Json& send, const stats::SendSnapshot& s, double ticks_per
 void add_port_details(Json& port, const stats::PortSnapshot& p) {
     Json& info = port["info"];
     info["gather_full"] = p.rx_gather_full;
+    info["reassembly"] = nullptr;
+    if (const stats::ReassemblyCounts& r = p.reassembly; p.reassembly_places != 0)
+        info["reassembly"] = {{"places", p.reassembly_places}, {"datagrams", r.datagrams},
+                              {"given_up", r.given_up},        {"too_many", r.too_many},
+                              {"conflicting", r.conflicting},  {"crowded_out", r.crowded_out},
+                              {"held_now", r.held_now}};
     info["bursts"] = p.rx_bursts;
     info["full_bursts"] = p.rx_full_bursts;
     info["burst_sizes"] = burst_sizes_json(p.rx_burst_sizes);

@@ -68,6 +68,20 @@ void check_times(const PortRequest& request, const Driver& driver, std::span<con
             driver.name(), drivers_that(table, [](const Capabilities& d) { return d.send_on_time; }));
 }
 
+/// Refuses reassembly where fragments do not arrive: all but the first lack the UDP port that rules match.
+void check_reassembly(const PortRequest& request, const Driver& driver, const Capabilities& c) {
+    if (request.reassembled_datagrams == 0 || c.steering == Steering::software)
+        return;
+    const char* const why =
+        c.steering == Steering::sockets
+            ? "the kernel's sockets bring whole datagrams already; leave it out"
+            : "rules there select packets by their UDP port, which fragments lack, and leave these to the "
+              "kernel; let the sender's packets fit every MTU on the way, or use another driver, such as "
+              "net_af_packet";
+    throw_usage(where(request), "`reassemble` is true, and has no effect on {} ({} steering): {}",
+                driver.name(), name_of(c.steering), why);
+}
+
 /// Plans the device. If the driver refuses it, the error adds why better families of the interface declined,
 /// because that can be easier to fix.
 PreparedDevice plan_device(const PortRequest& request, const NamedDevice& named) {
@@ -165,6 +179,10 @@ std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
         }
         check_times(request, driver, table);
         planned.push_back({request, &driver, plan_device(request, named[i])});
+        check_reassembly(request, driver, planned.back().device.capabilities);
+        const std::uint32_t in_the_making =
+            request.reassembled_datagrams == 0 ? 0 : reassembly_places(request.reassembled_datagrams);
+        planned.back().device.device_bytes += in_the_making * kReassemblyBytes;
         const bool lends = request.lent_mbufs != 0 && !planned.back().device.capabilities.receives_own;
         if (lends) {
             planned.back().loans = std::make_shared<BufferLoans>(request.lent_mbufs);
@@ -174,8 +192,8 @@ std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
                             "heaps are copied",
                             where(request)));
         }
-        if (const std::uint32_t more =
-                request.held_mbufs + request.gathered_mbufs + (lends ? request.lent_mbufs : 0);
+        if (const std::uint32_t more = request.held_mbufs + request.gathered_mbufs +
+                                       in_the_making * kMostFragments + (lends ? request.lent_mbufs : 0);
             more != 0) {
             QueueSizes& rx = planned.back().device.rx;
             rx = queue_sizes(rx.descriptors, rx.mbufs + more, rx.data_room, rx.cache);

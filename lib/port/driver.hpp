@@ -54,6 +54,9 @@ struct PortRequest {
     std::uint32_t gathered_mbufs = 0;
     /// Limits the mbufs that heaps may refer to instead of being copied; each pool gets that many more.
     std::uint32_t lent_mbufs = 0;
+    /// Limits the datagrams in the making from IP fragments; each pool has buffers for their fragments. 0:
+    /// none.
+    std::uint32_t reassembled_datagrams = 0;
     UseDevice timestamps = UseDevice::never;  ///< arrival times of the device
     UseDevice send_on_time = UseDevice::never;
     std::size_t buffer_size = 0;  ///< bytes of packets a receive queue should hold (`--buffer-size`)

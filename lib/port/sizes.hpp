@@ -27,6 +27,17 @@ inline constexpr std::uint32_t kMaxDataRoom = 65535;
 /// Holds the largest UDP payload of an IPv4 packet.
 inline constexpr std::uint32_t kMaxPayload = 65507;
 
+/// Holds the most IP fragments of a datagram that is put together: RTE_LIBRTE_IP_FRAG_MAX_FRAG.
+inline constexpr std::uint32_t kMostFragments = 8;
+/// Holds the EAL memory for one such datagram, an upper estimate: a table of librte_ip_frag.
+inline constexpr std::size_t kReassemblyBytes = 1280;
+/// Holds the places of datagrams that are searched together (recv/fragment_table.hpp).
+inline constexpr std::uint32_t kReassemblyWays = 16;
+/// Returns the places for so many datagrams in the making.
+constexpr std::uint32_t reassembly_places(std::uint32_t datagrams) noexcept {
+    return std::bit_ceil(std::max(datagrams, kReassemblyWays));
+}
+
 /// Holds the sizes of a receive or transmit queue and its mempool; printed at start and by --check.
 struct QueueSizes {
     std::uint16_t descriptors = 0;

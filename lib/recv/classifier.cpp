@@ -48,7 +48,17 @@ void ClassifierTable<Key>::insert(const Key& key, const Source& source, Target t
 template class ClassifierTable<ClassifierKey4>;
 template class ClassifierTable<ClassifierKey6>;
 
+bool Classifier::has_way(const IpAddress& destination, const IpAddress& source) const noexcept {
+    const auto is_there = [this](const auto& way) {
+        return std::binary_search(ways_.begin(), ways_.end(), way);
+    };
+    return is_there(std::pair(destination, IpAddress{})) || is_there(std::pair(destination, source));
+}
+
 bool Classifier::add(const Endpoint& endpoint, Target target) {
+    const std::pair way(endpoint.address, endpoint.source);
+    if (const auto at = std::lower_bound(ways_.begin(), ways_.end(), way); at == ways_.end() || *at != way)
+        ways_.insert(at, way);
     if (endpoint.address.is_v4())
         return v4_.add({endpoint.address.v4().value, endpoint.port}, endpoint.source.v4().value, target);
     return v6_.add({endpoint.address.v6(), endpoint.port},

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/endpoint.hpp"
@@ -121,6 +122,9 @@ class Classifier {
         return find(udp.dst_ip, udp.dst_port, udp.src_ip);
     }
 
+    /// Returns whether packets from `source` to `destination` may have a target, whatever their port.
+    bool has_way(const IpAddress& destination, const IpAddress& source) const noexcept;
+
     std::size_t size() const noexcept { return v4_.size() + v6_.size(); }
     /// Returns how many endpoints are of IPv6.
     std::size_t size6() const noexcept { return v6_.size(); }
@@ -128,6 +132,7 @@ class Classifier {
   private:
     ClassifierTable<ClassifierKey4> v4_;
     ClassifierTable<ClassifierKey6> v6_;
+    std::vector<std::pair<IpAddress, IpAddress>> ways_;  ///< destinations and sources of endpoints; sorted
 };
 
 }  // namespace spead::recv

@@ -33,6 +33,11 @@ constexpr std::uint64_t kChecksumBad = RTE_MBUF_F_RX_IP_CKSUM_BAD | RTE_MBUF_F_R
 /// Holds the number of packets between two samples of senders while bursts are full.
 constexpr std::uint64_t kLookEvery = 256;
 
+/// Returns whether a packet is not only counted.
+constexpr bool is_apart(PortOutcome outcome) {
+    return outcome == PortOutcome::igmp || outcome == PortOutcome::arp || outcome == PortOutcome::fragment;
+}
+
 /// Returns one of `count`, a different one each time, so that senders that take turns are all sampled.
 std::uint16_t some(std::uint64_t turn, std::uint16_t count) {
     return static_cast<std::uint16_t>(((turn * 0x9E3779B9) & 0xFFFFFFFF) * count >> 32);
@@ -205,9 +210,14 @@ std::uint16_t BasicRxAgent<Decoder>::batch(Source& source, rte_mbuf** mbufs, std
             end = i;
             break;
         }
+        if (is_apart(outcome)) [[unlikely]] {
+            if (handle_apart(source, mbufs[i], outcome, now, bytes))
+                continue;
+            bytes -= mbufs[i]->pkt_len;
+            end = i;
+            break;
+        }
         source.counters[outcome]++;
-        if (outcome == PortOutcome::igmp || outcome == PortOutcome::arp) [[unlikely]]
-            pass_on(source, mbufs[i]);
     }
     source.counters.bytes += bytes;
     source.counters[PortOutcome::stream] += matched;
@@ -392,10 +402,13 @@ void BasicRxAgent<Decoder>::housekeep(std::uint64_t now) noexcept {
         }
         blocked_ |= lane->window.blocked();
     }
-    for (Source* const source : sources_)
+    for (Source* const source : sources_) {
+        if (source->reassembler != nullptr) [[unlikely]]
+            source->reassembler->expire(now, source->reassembly_counts());
         if (source->queue.pool != nullptr)
             source->counters.fewest_free_mbufs =
                 std::min(source->counters.fewest_free_mbufs, free_mbufs(*source->queue.pool));
+    }
 }
 
 template <class Decoder>

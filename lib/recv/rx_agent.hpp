@@ -158,6 +158,9 @@ class BasicRxAgent {
                      std::uint64_t now) noexcept;
     PortOutcome slow_path(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept;
     void pass_on(Source& source, const rte_mbuf* mbuf) noexcept;
+    bool handle_apart(Source& source, rte_mbuf*& mbuf, PortOutcome outcome, std::uint64_t now,
+                      std::uint64_t& bytes) noexcept;
+    void give_up_fragments() noexcept;
     bool filter(Lane<Decoder>& lane, std::uint16_t endpoint, const heap::PacketView& view,
                 const PacketWay& way, rte_mbuf* mbuf, std::uint32_t payload_at, std::uint64_t now) noexcept;
     enum class Accepted : std::uint8_t { counted, copy, waits };

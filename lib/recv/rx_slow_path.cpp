@@ -64,8 +64,10 @@ template <class Decoder>
             return PortOutcome::stream;
         }
     }
+    // No link carried a frame that was put together here.
+    const bool one_frame = source.reassembler == nullptr || mbuf->nb_segs == 1;
     if (length > source.longest_frame) [[unlikely]]
-        source.counters.oversized_frames++;
+        source.counters.oversized_frames += one_frame;
     bool verify = true;
     if (mbuf->ol_flags != 0) {
         const NicVerdict nic = nic_verdict(mbuf);
@@ -79,8 +81,8 @@ template <class Decoder>
     wire::UdpView udp;
     if (const PortOutcome o = wire::parse_udp(head.data(), head.length(), length, verify, udp);
         o != PortOutcome::stream) [[unlikely]] {
-        source.counters.oversized_frames +=
-            o == PortOutcome::malformed && length <= source.longest_frame && length >= source.cut_frame;
+        source.counters.oversized_frames += o == PortOutcome::malformed && one_frame &&
+                                            length <= source.longest_frame && length >= source.cut_frame;
         return o;
     }
     source.counters.vlan_tagged += udp.vlan_tags != 0;

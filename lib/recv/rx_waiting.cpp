@@ -142,6 +142,7 @@ bool BasicRxAgent<Decoder>::resume_first(Source& source, bool at_last, std::uint
 /// Ends each lane as soon as no packets of its own wait: those of another one may wait for it.
 template <class Decoder>
 bool BasicRxAgent<Decoder>::flush() noexcept {
+    give_up_fragments();
     bool left = !finish_gathering(rte_rdtsc());
     for (Source* const source : sources_)
         if (source->waiting.count != 0) {
@@ -174,6 +175,7 @@ bool BasicRxAgent<Decoder>::flush() noexcept {
 
 template <class Decoder>
 bool BasicRxAgent<Decoder>::drop_rest() noexcept {
+    give_up_fragments();
     bool left = false;
     for (Source* const source : sources_)
         for (std::uint16_t before = 0; source->waiting.count != 0 && source->waiting.count != before;) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "port/timestamps.hpp"
 #include "recv/classifier.hpp"
 #include "recv/flow_template.hpp"
+#include "recv/reassembler.hpp"
 #include "stats/counters.hpp"
 #include "stats/talkers.hpp"
 
@@ -77,7 +79,8 @@ struct Source {
     std::uint16_t batch = 64;        ///< packets per batch, by their recent size; noted by the lcore
     stats::Talkers talkers;          ///< senders, from samples of their packets
     std::uint64_t unattributed = 0;  ///< packets that the next sample represents
-    WaitingPackets waiting;          ///< used only if a stream waits for its consumer (on_full = block)
+    std::unique_ptr<Reassembler> reassembler;  ///< of IP fragments; null: they are refused
+    WaitingPackets waiting;  ///< used only if a stream waits for its consumer (on_full = block)
 
     /// Sets the lengths to those of the port.
     void limit(const port::Capabilities& port) {
@@ -85,6 +88,13 @@ struct Source {
             longest_frame = port.link_frame;
             cut_frame = port.max_rx_frame;
         }
+    }
+
+    Reassembler::Counts reassembly_counts() noexcept { return {counters, unattributed}; }
+    /// Gives up the datagrams that are not whole yet. On the lcore.
+    void give_up_fragments() noexcept {
+        if (reassembler != nullptr)
+            reassembler->give_up_all(reassembly_counts());
     }
 
     /// Returns whether packets wait that may be the lane's.

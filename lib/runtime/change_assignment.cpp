@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "memory/mapping.hpp"
+#include "runtime/layout_ports.hpp"
 #include "runtime/lossless.hpp"
 #include "runtime/paths.hpp"
 
@@ -157,6 +158,7 @@ QueueAssignment ChangeAssignment::queues_of(const Plan& wanted, const Cpus& cpus
         for (const StreamOnPort& s : here)
             for (const unsigned cpu : s.cpus)
                 add_once(to.port_cpus[p], cpu);
+        check_reassembly(wanted.ports[p], to.port_cpus[p]);
         if (to.port_cpus[p].empty())
             continue;
         const port::PortRequest& request = of_.layout.ports[p].request;

@@ -5,6 +5,10 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.hpp"
 #include "recv/distributor.hpp"
 #include "runtime/layout.hpp"
 #include "runtime/link_host.hpp"
@@ -51,6 +55,8 @@ port::PortRequest request_of(const Plan& plan, const PortPlan& p, const std::vec
     request.mtu = p.mtu;
     request.vlan = p.vlan;
     request.timestamps = use_of(p.timestamps);
+    check_reassembly(p, cpus);
+    request.reassembled_datagrams = p.reassemble && !cpus.empty() ? p.reassemble_datagrams : 0;
     request.max_rx_packet = 0;
     request.rx_queues = static_cast<std::uint16_t>(cpus.size());
     request.fewer_queues_do = true;
@@ -90,6 +96,16 @@ port::PortRequest request_of(const Plan& plan, const PortPlan& p, const std::vec
 }
 
 }  // namespace
+
+void check_reassembly(const PortPlan& p, const std::vector<unsigned>& cpus) {
+    if (p.reassemble && cpus.size() > 1)
+        throw_usage(
+            fmt::format("port {}", p.name),
+            "`reassemble` needs all of the port's streams on one lcore, because the fragments of a "
+            "packet have to meet, and they are on CPUs {}; give them one CPU in `lcores`, or ports of "
+            "their own",
+            fmt::join(cpus, ", "));
+}
 
 std::uint32_t gathered_mbufs(const Plan& plan, const std::string& port, const std::vector<unsigned>& cpus) {
     std::set<std::pair<HeapEngine, unsigned>> users;

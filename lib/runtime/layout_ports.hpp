@@ -23,6 +23,10 @@ std::vector<port::PlannedPort> plan_ports(const Plan& plan, std::size_t first,
                                           const port::Machine& machine,
                                           std::span<const std::string> in_use = {});
 
+/// Refuses a port that reassembles fragments if its streams are on several CPUs: fragments of one datagram
+/// may come to different lcores. Throws UsageError.
+void check_reassembly(const PortPlan& port, const std::vector<unsigned>& cpus);
+
 /// Returns the mbufs of a port that engines may keep. An engine has as many batches for each lcore, whatever
 /// the streams that share them there. Each queue may bring all of their packets. `cpus`: of the port's
 /// streams.

@@ -270,6 +270,7 @@ stats::PortSnapshot LivePort::snapshot() const {
         add(s.nic, earlier_.nic);
     }
     s.rx_descriptors = device_->rx_sizes().descriptors;
+    s.reassembly_places = planned_.request.reassembled_datagrams;
     s.joins_groups = device_->capabilities().membership != port::Membership::none;
     if (host_)
         s.tx_host_frames = earlier_.host_frames + host_->sent();

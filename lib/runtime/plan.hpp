@@ -104,9 +104,11 @@ struct PortPlan {
     /// Holds the tag of all sent packets, and of those that steering lets in; none: untagged, and any tag is
     /// received.
     std::optional<std::uint16_t> vlan{};
-    Offload timestamps = Offload::software;  ///< source of arrival times; software: heaps have none
-    bool udp_checksum = false;               ///< check UDP checksums in software where the port does not
-    double link_rate = 0;                    ///< bytes per second; 0: unknown. For the command `plan`
+    Offload timestamps = Offload::software;    ///< source of arrival times; software: heaps have none
+    bool udp_checksum = false;                 ///< check UDP checksums in software where the port does not
+    bool reassemble = false;                   ///< put datagrams together that come in IP fragments
+    std::uint32_t reassemble_datagrams = 256;  ///< how many may be in the making at a time
+    double link_rate = 0;                      ///< bytes per second; 0: unknown. For the command `plan`
     bool operator==(const PortPlan&) const = default;
 };
 

@@ -72,6 +72,10 @@ Queue::Reader& ReceiveQueues::reader(Queue& queue, Worker& worker) {
     worker.counts.ports.emplace_back();
     source.limit(ports_[queue.port].device().capabilities());
     source.check_udp = ports_[queue.port].plan().udp_checksum;
+    if (const std::uint32_t most = ports_[queue.port].planned().request.reassembled_datagrams; most != 0)
+        source.reassembler =
+            std::make_unique<recv::Reassembler>(most, ports_[queue.port].device().socket_id(),
+                                                fmt::format("port {}", ports_[queue.port].plan().name));
     source.arrivals = ports_[queue.port].device().arrivals();
     source.held = share == 0 && ports_[queue.port].device().capabilities().finite;
     if (ports_[queue.port].host() && share == 0)

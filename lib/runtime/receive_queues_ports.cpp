@@ -39,6 +39,7 @@ void ReceiveQueues::take_off(std::size_t port) {
                 *r.worker,
                 [](recv::Source* source) {
                     source->waiting.drop();
+                    source->give_up_fragments();
                     source->arrivals = nullptr;
                     source->queue.pool = nullptr;
                 },

@@ -177,6 +177,32 @@ constexpr std::size_t burst_bin(std::uint16_t packets) {
     return static_cast<std::size_t>(std::bit_width(packets)) - 1;
 }
 
+/// Counts datagrams that are put together from IP fragments (recv/reassembler.hpp).
+struct ReassemblyCounts {
+    std::uint64_t datagrams = 0;    ///< made whole
+    std::uint64_t given_up = 0;     ///< never whole; the next three are among them
+    std::uint64_t too_many = 0;     ///< came in more fragments than can be put together
+    std::uint64_t conflicting = 0;  ///< their fragments overlap, or contradict each other
+    std::uint64_t crowded_out = 0;  ///< gave their place to another datagram
+    std::uint64_t held_now = 0;     ///< fragments that are held at this moment, and counted nowhere else
+
+    void add(const ReassemblyCounts& other) noexcept {
+        datagrams += other.datagrams;
+        given_up += other.given_up;
+        too_many += other.too_many;
+        conflicting += other.conflicting;
+        crowded_out += other.crowded_out;
+        held_now += other.held_now;
+    }
+    void take(const ReassemblyCounts& before) noexcept {
+        datagrams -= before.datagrams;
+        given_up -= before.given_up;
+        too_many -= before.too_many;
+        conflicting -= before.conflicting;
+        crowded_out -= before.crowded_out;
+    }
+};
+
 /// Counts for one receive queue of a port.
 struct alignas(kCacheLine) RxCounters {
     std::array<std::uint64_t, kPortOutcomes> packets{};  ///< by outcome; `stream` = given to streams
@@ -190,6 +216,7 @@ struct alignas(kCacheLine) RxCounters {
     std::uint64_t oversized_frames = 0;  ///< longer than the link allows, or cut to the port's longest
     std::uint64_t gather_full = 0;       ///< polls that left the queue alone: no batch was free for packets
     std::uint64_t hosts_full = 0;        ///< IGMP and ARP frames that came faster than our hosts read them
+    ReassemblyCounts reassembly;
     /// Holds the fewest mbufs left in the queue's pool at a look, or kNeverLooked. No count: cleared by its
     /// lcore.
     std::uint32_t fewest_free_mbufs = kNeverLooked;

@@ -2,6 +2,7 @@
 #include "stats/diagnosis.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,6 +11,7 @@
 #include "base/endpoint.hpp"
 #include "base/heap_limits.hpp"
 #include "stats/chunk_findings.hpp"
+#include "stats/fragment_findings.hpp"
 #include "stats/loss_record.hpp"
 #include "stats/path_findings.hpp"
 #include "stats/rates.hpp"
@@ -193,7 +195,7 @@ std::uint64_t Findings::missed_for(const StreamSnapshot& s) const {
     std::uint64_t missed = 0;
     for (const PortSnapshot& p : snapshot_.ports)
         if (s.comes_by(p.name))
-            missed += p.nic.missed + p.nic.no_mbuf;
+            missed += p.nic.missed + p.nic.no_mbuf + p.reassembly.crowded_out + p.reassembly.too_many;
     return missed;
 }
 
@@ -433,9 +435,7 @@ void Findings::nic_errors(const PortSnapshot& p) {
 }
 
 void Findings::port(const PortSnapshot& p) {
-    add(Cause::fragments, Stage::network, p.name, of(p, PortOutcome::fragment), "packets",
-        "came as IP fragments, which are not reassembled",
-        "let the sender's packets fit every MTU on the way");
+    std::ranges::move(fragment_findings(p), std::back_inserter(all_));
     add(Cause::bad_checksums, Stage::network, p.name, of(p, PortOutcome::bad_checksum), "packets",
         "had a wrong checksum", "look at cables, transceivers and the sender");
     add(Cause::gso_frames, Stage::network, p.name, p.rx_oversized_frames, "frames",

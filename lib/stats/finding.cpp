@@ -57,13 +57,16 @@ std::string_view name_of(Stage stage) {
 }
 
 std::string_view name_of(Cause cause) {
-    static constexpr std::array<std::string_view, 43> kNames{"network_loss",
+    static constexpr std::array<std::string_view, 46> kNames{"network_loss",
                                                              "cut_by_join",
                                                              "nothing_came",
                                                              "path_silent",
                                                              "path_loss",
                                                              "duplicates",
                                                              "fragments",
+                                                             "datagrams_incomplete",
+                                                             "too_many_fragments",
+                                                             "reassembly_full",
                                                              "bad_checksums",
                                                              "gso_frames",
                                                              "receive_ring_short",

@@ -23,49 +23,52 @@ enum class Stage : std::uint8_t {
 std::string_view name_of(Stage stage);
 
 enum class Cause : std::uint8_t {
-    network_loss,         ///< heaps stayed incomplete although nothing was lost here
-    cut_by_join,          ///< no more heaps than may have begun before their groups were joined
-    nothing_came,         ///< a stream had no packet, and none that it may have missed was seen
-    path_silent,          ///< one of a stream's two paths brought nothing
-    path_loss,            ///< one of a stream's two paths lacked packets that the other one brought
-    duplicates,           ///< the same packets came more than once
-    fragments,            ///< IP fragments
-    bad_checksums,        ///< damaged on the way
-    gso_frames,           ///< a sender on this machine relies on its interface to segment packets
-    receive_ring_short,   ///< the port's ring ran over although the lcore had time
-    no_buffers,           ///< the port's pool of buffers ran dry
-    nic_errors,           ///< damaged frames, or packets that could not be sent
-    lcore_too_slow,       ///< the port's ring ran over because its lcore was busy all the time
-    lcore_silent,         ///< an lcore does not answer, or did not for a while
-    engine_too_slow,      ///< the port's ring ran over while an engine had no batch free for its packets
-    lcore_interrupted,    ///< the port's ring ran over while its lcore was off its CPU
-    unmatched,            ///< packets for groups, ports or sources that no stream names
-    not_spead,            ///< packets that break a rule of SPEAD
-    not_in_format,        ///< packets that break a rule of their stream's declared format
-    marked_invalid,       ///< packets whose sender says that their data are invalid
-    packets_too_large,    ///< above max_packet_size
-    heaps_too_large,      ///< above max_heap_bytes
-    contradictions,       ///< packets of one heap that do not fit together
-    out_of_order,         ///< strict order was asked for
-    max_live_too_small,   ///< senders interleave more heaps than may be open
-    late,                 ///< packets of heaps that had been given up
-    ghosts,               ///< heap counts with a packet or two: forged, stray, or nearly lost
-    heap_limits,          ///< more item pointers or holes than a heap may have
-    pool_too_small,       ///< no heap memory
-    consumer_holds_pool,  ///< no heap memory because heaps wait for the consumer, or are with it
-    device_error,         ///< the engine that moves payload failed
-    consumer_too_slow,    ///< the hand-over queue was full
-    callback_slow,        ///< a place callback took much of an lcore's time
-    misplaced,            ///< packets that the placement of chunks has no place for
-    future,               ///< packets too far from the open chunks
-    place_silent,         ///< chunks have nothing of a place of an axis
-    no_chunk,             ///< no chunk was free
-    sink_failed,          ///< a full disk, or another error of a sink
-    sink_full,            ///< the readers of a sink's ring left no room
-    sink_no_place,        ///< the files of a sink have no place for a chunk
-    send_timeout,         ///< heaps could not be sent in time
-    port_takes_nothing,   ///< a port took no packets of a sender for a second or longer
-    impaired,             ///< packets were impaired on purpose
+    network_loss,          ///< heaps stayed incomplete although nothing was lost here
+    cut_by_join,           ///< no more heaps than may have begun before their groups were joined
+    nothing_came,          ///< a stream had no packet, and none that it may have missed was seen
+    path_silent,           ///< one of a stream's two paths brought nothing
+    path_loss,             ///< one of a stream's two paths lacked packets that the other one brought
+    duplicates,            ///< the same packets came more than once
+    fragments,             ///< IP fragments that were not reassembled
+    datagrams_incomplete,  ///< fragments of datagrams did not all come
+    too_many_fragments,    ///< datagrams came in more fragments than can be reassembled
+    reassembly_full,       ///< more datagrams were in the making than may be
+    bad_checksums,         ///< damaged on the way
+    gso_frames,            ///< a sender on this machine relies on its interface to segment packets
+    receive_ring_short,    ///< the port's ring ran over although the lcore had time
+    no_buffers,            ///< the port's pool of buffers ran dry
+    nic_errors,            ///< damaged frames, or packets that could not be sent
+    lcore_too_slow,        ///< the port's ring ran over because its lcore was busy all the time
+    lcore_silent,          ///< an lcore does not answer, or did not for a while
+    engine_too_slow,       ///< the port's ring ran over while an engine had no batch free for its packets
+    lcore_interrupted,     ///< the port's ring ran over while its lcore was off its CPU
+    unmatched,             ///< packets for groups, ports or sources that no stream names
+    not_spead,             ///< packets that break a rule of SPEAD
+    not_in_format,         ///< packets that break a rule of their stream's declared format
+    marked_invalid,        ///< packets whose sender says that their data are invalid
+    packets_too_large,     ///< above max_packet_size
+    heaps_too_large,       ///< above max_heap_bytes
+    contradictions,        ///< packets of one heap that do not fit together
+    out_of_order,          ///< strict order was asked for
+    max_live_too_small,    ///< senders interleave more heaps than may be open
+    late,                  ///< packets of heaps that had been given up
+    ghosts,                ///< heap counts with a packet or two: forged, stray, or nearly lost
+    heap_limits,           ///< more item pointers or holes than a heap may have
+    pool_too_small,        ///< no heap memory
+    consumer_holds_pool,   ///< no heap memory because heaps wait for the consumer, or are with it
+    device_error,          ///< the engine that moves payload failed
+    consumer_too_slow,     ///< the hand-over queue was full
+    callback_slow,         ///< a place callback took much of an lcore's time
+    misplaced,             ///< packets that the placement of chunks has no place for
+    future,                ///< packets too far from the open chunks
+    place_silent,          ///< chunks have nothing of a place of an axis
+    no_chunk,              ///< no chunk was free
+    sink_failed,           ///< a full disk, or another error of a sink
+    sink_full,             ///< the readers of a sink's ring left no room
+    sink_no_place,         ///< the files of a sink have no place for a chunk
+    send_timeout,          ///< heaps could not be sent in time
+    port_takes_nothing,    ///< a port took no packets of a sender for a second or longer
+    impaired,              ///< packets were impaired on purpose
 };
 std::string_view name_of(Cause cause);
 

@@ -102,6 +102,7 @@ void take_port(PortSnapshot& p, const PortSnapshot& base) {
           &PortSnapshot::tx_dropped, &PortSnapshot::tx_host_frames, &PortSnapshot::rx_bursts,
           &PortSnapshot::rx_full_bursts})
         p.*count -= base.*count;
+    p.reassembly.take(base.reassembly);
     take_each(p.rx_burst_sizes, base.rx_burst_sizes);
     // A port that was opened anew counts from 0.
     take(p.nic.missed, base.nic.missed);

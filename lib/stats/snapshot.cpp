@@ -228,6 +228,7 @@ void PortSnapshot::add(const RxCounters& queue) {
     rx_oversized_frames += queue.oversized_frames;
     rx_gather_full += queue.gather_full;
     rx_hosts_full += queue.hosts_full;
+    reassembly.add(queue.reassembly);
     rx_bursts += queue.bursts;
     rx_full_bursts += queue.full_bursts;
     add_each(rx_burst_sizes, queue.burst_sizes);

@@ -290,8 +290,11 @@ struct PortSnapshot {
     std::uint64_t rx_oversized_frames = 0;
     std::uint64_t rx_gather_full = 0;  ///< polls that left a queue alone, because engines were behind
     std::uint64_t rx_hosts_full = 0;   ///< IGMP and ARP frames that our own hosts never saw
-    ActiveTime rx_active;              ///< packets that came
-    ActiveTime tx_active;              ///< packets that were sent
+    ReassemblyCounts reassembly;
+    /// Holds the datagrams that may be in the making from IP fragments; 0: the port reassembles none.
+    std::uint64_t reassembly_places = 0;
+    ActiveTime rx_active;  ///< packets that came
+    ActiveTime tx_active;  ///< packets that were sent
     std::uint64_t tx_packets = 0;
     std::uint64_t tx_bytes = 0;
     std::uint64_t tx_dropped = 0;

@@ -2,12 +2,14 @@
 // Any bytes as a received frame: headers, SPEAD packet, item list; IGMP, ARP.
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "tests/fuzz/captures.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "wire/arp.hpp"
 #include "wire/flavour.hpp"
+#include "wire/fragment.hpp"
 #include "wire/igmp.hpp"
 #include "wire/items.hpp"
 #include "wire/net.hpp"
@@ -43,6 +45,20 @@ void check_items(const std::uint8_t* head, const SpeadPacket& packet) {
         require(item.offset >= reached, "items do not overlap");
         reached = item.offset + item.length;
     }
+}
+
+void check_fragment(std::span<const std::uint8_t> frame, PortOutcome outcome) {
+    FragmentView view{};
+    if (!parse_fragment(frame.data(), frame.size(), view)) {
+        return;
+    }
+    // Software may not have checked the sum; without it the parsers agree.
+    require(outcome == PortOutcome::fragment || outcome == PortOutcome::bad_checksum, "it is a fragment");
+    require(view.begin < view.end && view.end <= kMaxIpPayload, "its bytes are in a datagram");
+    require(view.begin % 8 == 0 && (!view.more || view.end % 8 == 0), "it has whole units");
+    require(!view.is_first() || view.more, "there are others");
+    require(view.l2_length < 128 && view.l3_length < 512, "the library can hold the lengths");
+    require(view.frame_length() <= frame.size(), "its bytes are in the frame");
 }
 
 /// Returns the shapes of the seeds, with which a stream's next packet is compared.
@@ -247,6 +263,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const bool verify = (size & 1) != 0;
     UdpView udp{};
     const PortOutcome outcome = parse_udp(frame.data(), size, size, verify, udp);
+
+    check_fragment({frame.data(), size}, outcome);
 
     UdpView again{};
     require(parse_udp_general(frame.data(), size, size, verify, again) == outcome,

@@ -117,9 +117,12 @@ def expected(report):
         rx, tx, nic, info = port["rx"], port["tx"], port["nic"], port["info"]
         put("spead_port_up", port["state"] == "running", port=port["name"])
         put("spead_port_detached", port["state"] == "detached", port=port["name"])
-        for reason in rx.keys() - {"packets", "bytes"}:
+        for reason in rx.keys() - {"packets", "bytes", "reassembled"}:
             put("spead_port_rx_refused_packets_total", rx[reason], reason=reason, port=port["name"])
         for name, value in (("rx_packets", rx["packets"]), ("rx_bytes", rx["bytes"]),
+                            ("rx_reassembled_packets", rx["reassembled"]),
+                            ("rx_reassembled_datagrams", (info["reassembly"] or {"datagrams": 0})["datagrams"]),
+                            ("rx_given_up_datagrams", (info["reassembly"] or {"given_up": 0})["given_up"]),
                             ("rx_stream_packets", info["to_streams"]), ("rx_vlan_tagged_packets", info["vlan_tagged"]),
                             ("rx_multi_segment_packets", info["multi_segment"]),
                             ("rx_oversized_frames", info["oversized_frames"]),

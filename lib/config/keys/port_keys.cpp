@@ -64,6 +64,20 @@ constexpr std::array kPortKeys{
         .help = "Checks UDP checksums of received packets, in software where the port does not",
     },
     Key{
+        .name = "reassemble",
+        .field = flag<&PortPlan::reassemble>,
+        .terse = true,
+        .option = "--reassemble",
+        .help = "Puts packets together that come as IP fragments, up to 8 of each",
+    },
+    Key{
+        .name = "reassemble_datagrams",
+        .field = integer<&PortPlan::reassemble_datagrams>,
+        .range = kReassembledDatagrams,
+        .terse = true,
+        .help = "Limits the packets that are in the making from fragments",
+    },
+    Key{
         .name = "link_rate",
         .field = rate<&PortPlan::link_rate>,
         .range = kRate,

@@ -264,9 +264,11 @@ class Rig {
                 EXPECT_LT(n, std::uint64_t{1} << 40) << "a counter went below zero";
     }
 
-    /// Returns the number of packets that were taken from the source and do not wait for room.
+    /// Returns the number of packets that were taken from the source, do not wait for room, and are not held
+    /// until their datagram is whole.
     std::uint64_t seen(std::size_t source) const {
-        return queues[source]->taken() - sources[source]->waiting.count;
+        return queues[source]->taken() - sources[source]->waiting.count -
+               sources[source]->counters.reassembly.held_now;
     }
 
     static void check_endpoints(const SpeadLane& lane, const stats::StreamSnapshot& s) {

@@ -48,6 +48,7 @@ TEST(Recv, EachOptionArrivesAtItsPlaceAndNowhereElse) {
     expect_recv("--poll busy", [](Plan&, Receive& r) { r.poll = runtime::PollMode::busy; });
     expect_recv("--poll interrupt", [](Plan&, Receive& r) { r.poll = runtime::PollMode::interrupt; });
     expect_recv("--udp-checksum", [](Plan& p, Receive&) { p.ports[0].udp_checksum = true; });
+    expect_recv("--reassemble", [](Plan& p, Receive&) { p.ports[0].reassemble = true; });
     expect_recv("--max-poll 20", [](Plan&, Receive& r) { r.max_poll = 20; });
     expect_recv("--max-heaps 8", [](Plan&, Receive& r) { r.max_live = 8; });
     expect_recv("--substreams 80", [](Plan&, Receive& r) { r.substreams = 80; });

@@ -69,9 +69,10 @@ TEST(UnknownKey, AKeyOfAnotherTableIsSaidToBelongThere) {
 }
 
 TEST(UnknownKey, WithoutAnyNeighbourTheKeysAreListed) {
-    expect_error(
-        kPort + "colour = 3\n",
-        {"`colour`", "the keys are name, device, mtu, address, vlan, timestamps, udp_checksum or link_rate"});
+    expect_error(kPort + "colour = 3\n",
+                 {"`colour`",
+                  "the keys are name, device, mtu, address, vlan, timestamps, udp_checksum, "
+                  "reassemble, reassemble_datagrams or link_rate"});
 }
 
 TEST(UnknownKey, TheFirstInTheFileIsReported) {

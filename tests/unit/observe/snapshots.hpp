@@ -115,6 +115,8 @@ inline stats::Snapshot numbered_snapshot() {
     port.rx_oversized_frames = 320;
     port.rx_hosts_full = 321;
     port.rx_gather_full = 348;
+    port.reassembly = {349, 350, 351, 352, 353, 354};
+    port.reassembly_places = 355;
     port.tx_host_frames = 322;
     port.rx_bursts = 330;
     port.rx_full_bursts = 331;

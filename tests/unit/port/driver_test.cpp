@@ -220,6 +220,54 @@ TEST(PlanPorts, WhatEveryFamilyRefusedIsTold) {
     }
 }
 
+/// Selects packets by a method of its own.
+class SteeredFamily final : public Driver {
+  public:
+    explicit SteeredFamily(Steering steering) : steering_(steering) {}
+    std::string_view name() const override { return "net_steers"; }
+    Capabilities declared() const override { return {.steering = steering_}; }
+    PreparedDevice plan(const PortRequest&) const override {
+        PreparedDevice plan;
+        plan.name = "net_steers0";
+        plan.capabilities = declared();
+        plan.rx = queue_sizes(64, 1000, 2048, 0);
+        return plan;
+    }
+
+  private:
+    Steering steering_;
+};
+
+TEST(Reassembly, IsRefusedWhereFragmentsDoNotCome) {
+    PortRequest r = request("a", "net_steers0");
+    r.reassembled_datagrams = 256;
+    for (const auto& [steering, word] :
+         {std::pair(Steering::rte_flow, "rte_flow"), std::pair(Steering::xdp_map, "xdp map"),
+          std::pair(Steering::sockets, "whole datagrams already")}) {
+        const SteeredFamily driver(steering);
+        const std::array<const Driver*, 1> table{&driver};
+        EXPECT_THAT(spead::test::refusal([&] {
+                        plan_ports({&r, 1}, table, {}, machine());
+                    }),
+                    testing::AllOf(HasSubstr("port a"), HasSubstr("`reassemble`"), HasSubstr(word)));
+        const PortRequest without = request("a", "net_steers0");
+        EXPECT_EQ(plan_ports({&without, 1}, table, {}, machine()).front().device.rx.mbufs, 1000U);
+    }
+}
+
+TEST(Reassembly, HasBuffersAndMemoryForItsPlaces) {
+    const SteeredFamily driver(Steering::software);
+    const std::array<const Driver*, 1> table{&driver};
+    PortRequest r = request("a", "net_steers0");
+    for (const auto& [datagrams, places] :
+         {std::pair(1U, 16U), std::pair(16U, 16U), std::pair(17U, 32U), std::pair(256U, 256U)}) {
+        r.reassembled_datagrams = datagrams;
+        const PreparedDevice plan = plan_ports({&r, 1}, table, {}, machine()).front().device;
+        EXPECT_EQ(plan.rx.mbufs, 1000 + 8 * places);
+        EXPECT_EQ(plan.device_bytes, places * kReassemblyBytes);
+    }
+}
+
 TEST(Where, NamesThePortOrElseItsDevice) {
     EXPECT_EQ(where(request("a", "net_ring0")), "port a");
     EXPECT_EQ(where(request("", "net_ring0")), "net_ring0");

@@ -152,7 +152,46 @@ inline const CauseRow kPortCauseRows[] = {
      Cause::fragments,
      Stage::network,
      "p0: 77 packets",
-     {"MTU"}},
+     {"not reassembled", "MTU", "--reassemble"}},
+    {"FragmentsThatAreNotPutTogether",
+     [](Snapshot& s) {
+         set(s, PortOutcome::fragment);
+         s.ports[0].reassembly_places = 256;
+     },
+     Cause::fragments,
+     Stage::network,
+     "p0: 77 packets",
+     {"duplicates", "other senders"}},
+    {"DatagramsIncomplete",
+     [](Snapshot& s) { s.ports[0].reassembly.given_up = 77; },
+     Cause::datagrams_incomplete,
+     Stage::network,
+     "p0: 77 datagrams",
+     {"0.1 s", "loss on the way"}},
+    {"DatagramsThatContradictThemselves",
+     [](Snapshot& s) {
+         s.ports[0].reassembly.given_up = 77;
+         s.ports[0].reassembly.conflicting = 70;
+     },
+     Cause::datagrams_incomplete,
+     Stage::network,
+     "p0: 77 datagrams",
+     {"contradict each other (70 of the datagrams)"}},
+    {"TooManyFragments",
+     [](Snapshot& s) { s.ports[0].reassembly.given_up = s.ports[0].reassembly.too_many = 77; },
+     Cause::too_many_fragments,
+     Stage::network,
+     "p0: 77 datagrams",
+     {"more than 8", "MTU"}},
+    {"ReassemblyFull",
+     [](Snapshot& s) {
+         s.ports[0].reassembly.given_up = s.ports[0].reassembly.crowded_out = 77;
+         s.ports[0].reassembly_places = 256;
+     },
+     Cause::reassembly_full,
+     Stage::lcore,
+     "p0: 77 datagrams",
+     {"places for 256", "reassemble_datagrams", "floods"}},
     {"Checksums",
      [](Snapshot& s) { set(s, PortOutcome::bad_checksum); },
      Cause::bad_checksums,

@@ -40,6 +40,7 @@ Snapshot run(std::uint64_t done) {
     queue[PortOutcome::arp] = 2 * done;
     queue.bursts = done;
     queue.burst_sizes[1] = done;
+    queue.reassembly = {done, 2 * done, done, 0, 0, 5};
     port.add(queue);
     port.nic = {done, 2 * done, 3 * done};
     SendSnapshot& send = s.sends.emplace_back();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stats/snapshot.hpp"
 
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -87,6 +89,10 @@ TEST(StreamSnapshot, AddsTheBlocksOfSeveralLcores) {
     EXPECT_EQ(stream.stop_items, 2u);
 }
 
+std::vector<std::uint64_t> values(const ReassemblyCounts& c) {
+    return {c.datagrams, c.given_up, c.too_many, c.conflicting, c.crowded_out, c.held_now};
+}
+
 TEST(PortSnapshot, AddsTheQueuesOfAPort) {
     RxCounters queue;
     queue[PortOutcome::stream] = 10;
@@ -97,6 +103,7 @@ TEST(PortSnapshot, AddsTheQueuesOfAPort) {
     queue.oversized_frames = 6;
     queue.hosts_full = 7;
     queue.gather_full = 8;
+    queue.reassembly = {9, 10, 11, 12, 13, 14};
     PortSnapshot port;
     port.add(queue);
     port.add(queue);
@@ -108,6 +115,13 @@ TEST(PortSnapshot, AddsTheQueuesOfAPort) {
     EXPECT_EQ(port.rx_oversized_frames, 12u);
     EXPECT_EQ(port.rx_hosts_full, 14u);
     EXPECT_EQ(port.rx_gather_full, 16u);
+    EXPECT_EQ(values(port.reassembly), (std::vector<std::uint64_t>{18, 20, 22, 24, 26, 28}));
+}
+
+TEST(ReassemblyCounts, TakeAllButWhatIsHeldNow) {
+    ReassemblyCounts counts{18, 20, 22, 24, 26, 28};
+    counts.take({9, 10, 11, 12, 13, 14});
+    EXPECT_EQ(values(counts), (std::vector<std::uint64_t>{9, 10, 11, 12, 13, 28}));
 }
 
 TEST(ActiveTime, IsFromTheFirstToTheLastOfAll) {

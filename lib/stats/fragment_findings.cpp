@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stats/fragment_findings.hpp"
+
+#include <string>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/outcome.hpp"
+
+namespace spead::stats {
+
+std::vector<Finding> fragment_findings(const PortSnapshot& p) {
+    std::vector<Finding> all;
+    const auto add = [&](Cause cause, Stage stage, std::uint64_t count, std::string_view unit,
+                         std::string what, std::string fix) {
+        if (count != 0)
+            all.push_back({cause, stage, p.name, count, unit, std::move(what), std::move(fix)});
+    };
+    const std::uint64_t refused = p.rx[static_cast<std::size_t>(PortOutcome::fragment)];
+    if (p.reassembly_places == 0)
+        add(Cause::fragments, Stage::network, refused, "packets",
+            "came as IP fragments, which are not reassembled",
+            "let the sender's packets fit every MTU on the way, or reassemble them with --reassemble");
+    else
+        add(Cause::fragments, Stage::network, refused, "packets",
+            "came as IP fragments that cannot be reassembled: they were duplicates, broken, or for no stream",
+            "look at the sender, and for a loop or other senders to these addresses");
+    const ReassemblyCounts& r = p.reassembly;
+    add(Cause::datagrams_incomplete, Stage::network, r.given_up - r.too_many - r.crowded_out, "datagrams",
+        r.conflicting == 0
+            ? std::string("were never whole: some of their fragments did not come within 0.1 s")
+            : fmt::format(
+                  "were never whole: some of their fragments did not come within 0.1 s, or contradict "
+                  "each other ({} of the datagrams)",
+                  r.conflicting),
+        "look for loss on the way: each lost fragment costs a whole packet; smaller packets lose less");
+    add(Cause::too_many_fragments, Stage::network, r.too_many, "datagrams",
+        "came in more than 8 fragments, which are the most that can be reassembled",
+        "let the sender's packets be at most 8 times as long as the smallest MTU on the way");
+    add(Cause::reassembly_full, Stage::lcore, r.crowded_out, "datagrams",
+        fmt::format("were given up to make room for others: the port has places for {} that are not whole",
+                    p.reassembly_places),
+        "raise `reassemble_datagrams` of the port, or look for a sender that floods it with fragments");
+    return all;
+}
+
+}  // namespace spead::stats

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Packets of plain kernel sockets that are longer than the MTU of the wire: they come as IP fragments, and are put
+together."""
+
+import socket
+import struct
+
+import namespaces  # first: it makes tests/system importable
+import harness
+import wire
+
+FRAMES = "net_af_packet0,iface=dut"
+PCAP = "net_pcap0,rx_iface_in=dut"
+WORDS = 10000  # of a heap: 40 kB
+PACKET = 8192
+GROUP4, GROUP6 = "239.1.1.1", "ff15::1"
+
+
+class FragmentTest(namespaces.NamespaceTest):
+    MTU = 1500
+
+    def setUp(self):
+        super().setUp()
+        try:
+            for name, device, address in ((self.near, "dut", "fd00:9::1"), (self.far, "peer", "fd00:9::2")):
+                namespaces.ip("-6", "addr", "add", f"{address}/64", "dev", device, "nodad", namespace=name)
+        except OSError as error:
+            self.skipTest(f"no IPv6 here: {error}")
+
+    def joined6(self):
+        text = self.within(self.near, lambda: open("/proc/thread-self/net/igmp6", encoding="ascii").read())
+        return {socket.inet_ntop(socket.AF_INET6, bytes.fromhex(line.split()[2])) for line in text.splitlines()}
+
+    def sender6(self):
+        made = self.far_socket(socket.AF_INET6, socket.SOCK_DGRAM)
+        index = self.within(self.far, lambda: socket.if_nametoindex("peer"))
+        made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, index)
+        made.bind(("fd00:9::2", 0))
+        return made
+
+    def receiving(self, device, endpoint, *words):
+        running = self.start("recv", endpoint, "--port", device, "--sink", "verify", *words, prefix=self.inside)
+        group = endpoint.rsplit(":", 1)[0].strip("[]")
+        running.wait_for(lambda: group in self.groups_joined() | self.joined6(), f"membership of {group}")
+        return running
+
+    def send(self, sender, group, counts, stop=True):
+        """Sends verified heaps. Returns the number of their packets that do not fit the MTU, and of all."""
+        cut = sent = 0
+        for count in counts:
+            for packet in wire.packetise(count, [(0x1000, wire.verify_words(count, WORDS))], PACKET):
+                sender.sendto(packet, (group, 7148))
+                cut += len(packet) > 1400
+                sent += 1
+        if stop:
+            sender.sendto(wire.stop(10**6), (group, 7148))
+        return cut, sent + stop
+
+    def assert_whole(self, report, heaps, cut, sent):
+        stream = self.assert_stream(report, "s0", complete=heaps, started=heaps, malformed=0)
+        port = report["ports"][0]
+        self.assertEqual((stream["info"]["verified"], stream["info"]["wrong"]), (heaps, 0))
+        self.assertEqual(port["info"]["to_streams"], sent)
+        self.assertEqual(port["info"]["reassembly"]["datagrams"], cut)
+        self.assertEqual(port["info"]["reassembly"]["given_up"], 0)
+        self.assertEqual(port["info"]["reassembly"]["held_now"], 0)
+        self.assertEqual((port["rx"]["fragment"], port["rx"]["incomplete"]), (0, 0))
+        self.assertGreater(port["rx"]["reassembled"], 4 * cut)
+        self.assertEqual(port["info"]["oversized_frames"], 0)
+
+
+class Receive(FragmentTest):
+    def test_heaps_of_ipv4(self):
+        running = self.receiving(PCAP, f"{GROUP4}:7148", "--reassemble", "--exit-on-stop")
+        cut, sent = self.send(self.sender(), GROUP4, range(1, 21))
+        self.assert_whole(running.wait().report, 20, cut, sent)
+
+    def test_heaps_of_ipv6(self):
+        running = self.receiving(FRAMES, f"[{GROUP6}]:7148", "--reassemble", "--exit-on-stop")
+        cut, sent = self.send(self.sender6(), GROUP6, range(1, 21))
+        self.assert_whole(running.wait().report, 20, cut, sent)
+
+    def test_the_kernel_puts_fragments_of_ipv4_together_for_af_packet(self):
+        running = self.receiving(FRAMES, f"{GROUP4}:7148", "--reassemble", "--exit-on-stop")
+        _, sent = self.send(self.sender(), GROUP4, range(1, 21))
+        report = running.wait().report
+        self.assert_stream(report, "s0", complete=20, started=20, malformed=0)
+        port = report["ports"][0]
+        self.assertEqual(port["info"]["to_streams"], sent)
+        self.assertEqual((port["info"]["reassembly"]["datagrams"], port["info"]["oversized_frames"]), (0, 0))
+
+    def test_without_the_key_they_are_counted_and_it_is_named(self):
+        running = self.receiving(FRAMES, f"[{GROUP6}]:7148", "--idle-exit", "1", "--exit-on-stop")
+        cut, _ = self.send(self.sender6(), GROUP6, range(1, 3))
+        finished = running.wait()
+        port = finished.report["ports"][0]
+        self.assertGreater(port["rx"]["fragment"], 5 * cut)
+        self.assertEqual((port["rx"]["reassembled"], port["rx"]["incomplete"], port["info"]["reassembly"]), (0, 0, None))
+        finding = next(f for f in finished.report["findings"] if f["cause"] == "fragments")
+        self.assertIn("--reassemble", finding["fix"])
+
+
+def fragment6(ident, begin, body, more, source="fd00:9::77"):
+    """A frame with a fragment of a datagram to the group."""
+    data = struct.pack("!BBHI", 17, 0, begin | more, ident) + body
+    head = struct.pack("!IHBB", 6 << 28, len(data), 44, 1)
+    return (bytes.fromhex("333300000001020000000009") + b"\x86\xdd" + head + socket.inet_pton(socket.AF_INET6, source) +
+            socket.inet_pton(socket.AF_INET6, GROUP6) + data)
+
+
+class Hostile(FragmentTest):
+    def raw(self):
+        made = self.far_socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+        made.bind(("peer", 0))
+        return made
+
+    def test_a_flood_of_first_fragments_stops_nobody_else(self):
+        running = self.receiving(FRAMES, f"[{GROUP6}]:7148", "--reassemble", "--exit-on-stop")
+        raw, sender = self.raw(), self.sender6()
+        udp = struct.pack("!HHHH", 50000, 7148, 4000, 0xBEEF)
+        flood = 0
+        for count in range(1, 21):
+            for _ in range(100):
+                raw.send(fragment6(flood, 0, udp + bytes(40), True))
+                flood += 1
+            self.send(sender, GROUP6, [count], stop=False)
+        sender.sendto(wire.stop(10**6), (GROUP6, 7148))
+        report = running.wait().report
+        self.assert_stream(report, "s0", complete=20, started=20)
+        port = report["ports"][0]
+        self.assertEqual(port["rx"]["incomplete"], flood)
+        self.assertEqual(port["info"]["reassembly"]["given_up"], flood)
+        self.assertGreater(port["info"]["reassembly"]["crowded_out"], 0)
+        self.assertIn("reassembly_full", [f["cause"] for f in report["findings"]])
+
+    def test_what_cannot_be_put_together_is_counted_once(self):
+        running = self.receiving(FRAMES, f"[{GROUP6}]:7148", "--reassemble", "--exit-on-stop")
+        raw = self.raw()
+        udp = struct.pack("!HHHH", 50000, 7148, 408, 0xBEEF) + bytes(192)  # the first 200 of 408 bytes
+        for number, begin, body, more in ((1, 0, udp, True),          # never more
+                                          (2, 0, udp, True), (2, 192, bytes(216), False),  # they overlap
+                                          (3, 0, udp[:7], True),      # no UDP header
+                                          (4, 65528, bytes(16), False),  # too long a datagram
+                                          (5, 0, udp, True), (5, 0, udp, True),  # twice
+                                          (6, 0, udp, True), (6, 200, bytes(208), False)):  # a wrong checksum
+            raw.send(fragment6(number, begin, body, more))
+        for part in range(10):
+            raw.send(fragment6(7, 200 + 8 * part, bytes(8), True))
+        self.send(self.sender6(), GROUP6, [1])
+        report = running.wait().report
+        self.assert_stream(report, "s0", complete=1)
+        rx = report["ports"][0]["rx"]
+        self.assertEqual((rx["fragment"], rx["incomplete"], rx["bad_checksum"]), (8, 9, 1))
+        info = report["ports"][0]["info"]["reassembly"]
+        self.assertEqual((info["given_up"], info["conflicting"], info["too_many"]), (4, 1, 1))
+
+
+class Refused(FragmentTest):
+    def test_where_fragments_do_not_come(self):
+        self.refused("recv", f"{GROUP4}:7148", "--port", "net_kernel0,iface=dut", "--reassemble", "--check",
+                     prefix=self.inside, says=("port", "`reassemble`", "whole datagrams already"))
+
+    def test_with_several_lcores(self):
+        self.refused("recv", f"{GROUP4}:7148", "--port", FRAMES, "--reassemble", "--lcores", "0,1", "--check",
+                     prefix=self.inside, says=("`reassemble`", "one lcore", "CPUs"))
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -63,6 +63,10 @@ class Receive(Xdp6Test):
             self.assert_stream(report, name, complete=complete, malformed=0)
         self.assert_stream(report, "s2", received=0)
 
+    def test_link_local_addresses_and_groups_are_those_of_the_ports_interface(self):
+        self.make_link_local()
+        self.check_link_local(DEVICE)
+
     def test_an_endpoint_that_comes_later(self):
         script = self.directory / "commands"
         script.write_text("stream add late port p0 endpoints [ff15::7]:7148\n", encoding="utf-8")

@@ -71,6 +71,32 @@ class Ipv6Test(namespaces.NamespaceTest):
         if stop:
             sender.sendto(wire.stop(10**6), to)
 
+    def holds_port(self):
+        text = self.within(self.near, lambda: open("/proc/thread-self/net/udp6", encoding="ascii").read())
+        return any(line.split()[1].endswith(":1BEC") for line in text.splitlines()[1:])
+
+    def make_link_local(self):
+        """Gives both ends link-local addresses, and the program's address to another interface, too."""
+        namespaces.ip("link", "add", "aaa", "type", "veth", "peer", "name", "aab", namespace=self.near)
+        namespaces.ip("link", "set", "aaa", "up", namespace=self.near)
+        for name, device, address in ((self.near, "aaa", "fe80::9:1"), (self.near, "dut", "fe80::9:1"),
+                                      (self.far, "peer", "fe80::9:2")):
+            namespaces.ip("-6", "addr", "add", f"{address}/64", "dev", device, "nodad", namespace=name)
+
+    def check_link_local(self, device):
+        running = self.listening("[ff02::7:1]:7148", "[fe80::9:1]:7148", "[ff02::7:2]:7148@fe80::9:2", "--joint",
+                                 "--exit-on-stop", device=device, groups=["ff02::7:1", "ff02::7:2"])
+        running.wait_for(self.holds_port, "a socket of the endpoint")
+        sender = self.far_socket(socket.AF_INET6, socket.SOCK_DGRAM)
+        index = self.within(self.far, lambda: socket.if_nametoindex("peer"))
+        sender.bind(("fe80::9:2", 0, 0, index))
+        destinations = [(to, 7148, 0, index) for to in ("ff02::7:1", "fe80::9:1", "ff02::7:2")]
+        for count, to in enumerate(destinations, start=1):
+            self.send_heaps(sender, to, [count], stop=False)
+        for to in destinations:
+            sender.sendto(wire.stop(10**6), to)
+        self.assert_stream(running.wait().report, "s0", complete=3, malformed=0)
+
     def wire_tap(self):
         """A socket that sees every frame on the peer's end."""
         made = self.far_socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
@@ -117,10 +143,6 @@ class Receive(Ipv6Test):
                 self.send_heaps(self.sender6(), ("fd00:9::1", 7148), range(1, 11))
                 self.assert_stream(running.wait().report, "s0", complete=10, malformed=0)
 
-    def holds_port(self):
-        text = self.within(self.near, lambda: open("/proc/thread-self/net/udp6", encoding="ascii").read())
-        return any(line.split()[1].endswith(":1BEC") for line in text.splitlines()[1:])
-
     def test_a_source_specific_group_hears_its_source_only(self):
         for device in (FRAMES, SOCKETS):
             with self.subTest(device=device):
@@ -132,6 +154,12 @@ class Receive(Ipv6Test):
                 report = running.wait().report
                 self.assert_stream(report, "s0", complete=1)
                 self.assert_stream(report, "s1", received=0)
+
+    def test_link_local_addresses_and_groups_are_those_of_the_ports_interface(self):
+        self.make_link_local()
+        for device in (FRAMES, SOCKETS):
+            with self.subTest(device=device):
+                self.check_link_local(device)
 
 
 class Membership(Ipv6Test):

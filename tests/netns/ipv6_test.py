@@ -237,6 +237,17 @@ class Send(Ipv6Test):
         hearer = self.hearer("fd00:9::2")
         self.assertEqual(self.sends("[fd00:9::2]:7148", hearer=hearer), {("fd00:9::1", 1, 0)})
 
+    def test_a_capture_goes_to_another_host(self):
+        capture = self.directory / "a.pcap"
+        packets = wire.heap(1, bytes(range(256)) * 20, packet_payload=1023)
+        wire.write_pcap(capture, [wire.frame(packet, "ff15::1") for packet in packets])
+        hearer = self.hearer("fd00:9::2")
+        self.run_program("replay", capture, "--port", FRAMES, "--to", "[fd00:9::2]:7148", "--own-source", "--ttl", "9",
+                         "--rate", "0", prefix=self.inside)
+        heard = [hearer.recvmsg(65536, 256) for _ in packets]
+        self.assertEqual([data for data, *_ in heard], packets)
+        self.assertEqual({source[0] for *_, source in heard}, {"fd00:9::1"})
+
     def test_a_host_that_does_not_answer(self):
         running = self.start("send", "[fd00:9::77]:7148", "--port", FRAMES, "--heaps", "1", prefix=self.inside)
         said = running.wait(1).err

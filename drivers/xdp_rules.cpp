@@ -13,6 +13,7 @@
 
 #include "base/byte_order.hpp"
 #include "base/error.hpp"
+#include "base/ipv6_bytes.hpp"
 #include "drivers/xdp/steer.h"
 #include "drivers/xdp_program.hpp"
 
@@ -20,11 +21,25 @@ namespace spead::drivers {
 
 namespace {
 
+/// Stores an address as it is in a packet. No source is 0.0.0.0, and so all zero.
+void store(std::uint32_t (&to)[4], const IpAddress& address) {
+    if (address.is_v4()) {
+        to[0] = byte_swap(address.v4().value);
+    } else {
+        store_ipv6(to, address.v6());
+    }
+}
+
+IpAddress load(const std::uint32_t (&from)[4], unsigned version) {
+    return version == 6 ? IpAddress(load_ipv6(from)) : IpAddress(byte_swap(from[0]));
+}
+
 SteerKey key_of(const Endpoint& endpoint) {
     SteerKey key{};
-    key.address = byte_swap(endpoint.address.v4().value);
-    key.source = byte_swap(endpoint.source.v4().value);
+    store(key.address, endpoint.address);
+    store(key.source, endpoint.source);
     key.port = byte_swap(endpoint.port);
+    key.version = endpoint.address.is_v4() ? 4 : 6;
     return key;
 }
 
@@ -162,14 +177,14 @@ std::vector<port::PassedPackets> XdpRules::passed() const {
             continue;
         }
         port::PassedPackets one;
-        one.endpoint.address = Ipv4{byte_swap(key.address)};
+        one.endpoint.address = load(key.address, key.version);
         one.endpoint.port = byte_swap(key.port);
         std::uint64_t most = 0;
         for (const SteerPassed& value : values) {
             one.packets += value.packets;
             if (value.packets > most) {
                 most = value.packets;
-                one.source = Ipv4{byte_swap(value.source)};
+                one.source = load(value.source, key.version);
             }
         }
         all.push_back(one);

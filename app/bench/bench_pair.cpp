@@ -111,9 +111,10 @@ void check_pair(const PairOptions& options) {
             throw_usage("--payload", "a heap of {} bytes has no room for its timestamp of {}", c.heap, least);
     }
     const std::vector<Endpoint> to = parse_endpoints(options.to);
-    need_ipv4(to, "--to", "the bench");
     if (to.size() != 1 || !to.front().address.is_multicast() || to.front().port == 65535)
-        throw_usage("--to", "`{}` is not one multicast group and a port below 65535, as 239.255.71.48:7148",
+        throw_usage("--to",
+                    "`{}` is not one multicast group and a port below 65535, as 239.255.71.48:7148 or "
+                    "[ff15::71]:7148",
                     options.to);
     if (options.search.lowest > options.search.highest)
         throw_usage("--from", "{} is above --up-to {}", rate_text(options.search.lowest),

@@ -64,7 +64,8 @@ class GpuSender {
         config.port_name = fmt::format("{} ({})", port.name(), port.driver_name());
         config.destinations = {{destination, {}}};
         config.source_mac = port.mac();
-        config.source_ip = port.source_address();
+        config.source_ip = destination.address.is_v6() ? IpAddress(port.source_address6())
+                                                       : IpAddress(port.source_address());
         config.source_port = destination.port;
         config.max_packet_size = kGpuPacket;
         config.capabilities = port.capabilities();

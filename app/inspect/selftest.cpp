@@ -42,9 +42,9 @@ port::PlannedPort plan_port(const SelftestOptions& options, const runtime::EalOp
 
 Endpoint destination_of(const SelftestOptions& options) {
     const std::vector<Endpoint> all = parse_endpoints(options.destination);
-    need_ipv4(all, "--to", "the selftest");
     if (all.size() != 1 || !all.front().address.is_multicast() || all.front().has_source())
-        throw_usage("--to", "`{}` is not one multicast group with a port, as in 239.255.77.77:9",
+        throw_usage("--to",
+                    "`{}` is not one multicast group with a port, as in 239.255.77.77:9 or [ff15::77]:9",
                     options.destination);
     return all.front();
 }

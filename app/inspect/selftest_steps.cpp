@@ -6,7 +6,9 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <span>
 #include <thread>
+#include <vector>
 
 #include <fmt/core.h>
 #include <rte_ethdev.h>
@@ -166,10 +168,12 @@ class Sender {
         std::fill_n(mapping_.base(), mapping_.length(), std::byte{0x5A});
         wire::NetHeaderSpec spec;
         spec.src_mac = port.mac();
-        spec.dst_mac = wire::multicast_mac(destination.address.v4());
-        spec.src_ip = port.source_address().value;
-        spec.dst_ip = destination.address.v4().value;
+        spec.dst_mac = wire::multicast_mac_of(destination.address);
+        spec.src_ip = destination.address.is_v6() ? IpAddress(port.source_address6())
+                                                  : IpAddress(port.source_address());
+        spec.dst_ip = destination.address;
         spec.src_port = spec.dst_port = destination.port;
+        way_ = spec;
         headers_ = wire::NetHeaderTemplate(spec);
         pool_ =
             rte_pktmbuf_pool_create("selftest", kPool, 0, 0, RTE_PKTMBUF_HEADROOM + 2048, port.socket_id());
@@ -216,14 +220,14 @@ class Sender {
             return nullptr;
         auto* const out = reinterpret_cast<std::uint8_t*>(
             rte_pktmbuf_append(head, static_cast<std::uint16_t>(headers_.length())));
-        headers_.write(out, segments * kSegment);
+        headers_.write(out, segments * kSegment, checksum(segments));
         for (std::uint16_t i = 0; i < segments; i++) {
             rte_mbuf* const piece = rte_pktmbuf_alloc(pool_);
             if (piece == nullptr) {
                 rte_pktmbuf_free(head);
                 return nullptr;
             }
-            std::byte* const at = mapping_.base() + i * 4 * kSegment;
+            std::byte* const at = piece_at(i);
             rte_mbuf_ext_refcnt_set(&shared_,
                                     static_cast<std::uint16_t>(rte_mbuf_ext_refcnt_read(&shared_) + 1));
             rte_pktmbuf_attach_extbuf(piece, at, reinterpret_cast<rte_iova_t>(at), kSegment, &shared_);
@@ -234,9 +238,22 @@ class Sender {
         return head;
     }
 
+    std::byte* piece_at(std::uint16_t i) const { return mapping_.base() + i * 4 * kSegment; }
+
+    /// Returns the UDP checksum of a packet: none over IPv4; over IPv6 receivers demand one.
+    std::uint16_t checksum(std::uint16_t segments) const {
+        if (way_.dst_ip.is_v4())
+            return 0;
+        std::vector<std::span<const std::uint8_t>> payload;
+        for (std::uint16_t i = 0; i < segments; i++)
+            payload.emplace_back(reinterpret_cast<const std::uint8_t*>(piece_at(i)), kSegment);
+        return wire::udp_checksum(way_.src_ip, way_.dst_ip, way_.src_port, way_.dst_port, payload);
+    }
+
     port::TxQueue queue_;
     memory::Mapping mapping_;
     port::RegionRegistration region_;
+    wire::NetHeaderSpec way_;
     wire::NetHeaderTemplate headers_;
     rte_mempool* pool_ = nullptr;
     rte_mbuf_ext_shared_info shared_{};

@@ -2,6 +2,7 @@
 #include "app/replay/replay_captures.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -35,6 +36,7 @@
 #include "runtime/numa.hpp"
 #include "runtime/plan_files.hpp"
 #include "spead/eal_start.hpp"
+#include "wire/net.hpp"
 
 namespace spead::app {
 
@@ -46,15 +48,47 @@ constexpr const char* kReplay = "replay";
 /// Limits the bytes of each file that are searched for its largest packet before the replay.
 constexpr std::uint64_t kLook = std::uint64_t{64} << 20;
 
-/// Returns the largest packet. Refuses files that are no captures, before anything else is done.
-std::uint32_t largest_frame(const std::vector<std::string>& files) {
+/// Counts datagrams of the IP versions, and holds an endpoint of each.
+struct Versions {
+    std::array<std::uint64_t, 2> datagrams{};  ///< of IPv4, of IPv6
+    std::array<Endpoint, 2> first{};
+
+    void add(const capture::PcapReader::Record& record) {
+        wire::UdpView udp{};
+        if (record.cut() ||
+            wire::parse_udp(record.data, record.length, record.length, false, udp) != PortOutcome::stream)
+            return;
+        if (datagrams[udp.ipv6]++ == 0)
+            first[udp.ipv6] = {udp.destination(), udp.dst_port, {}};
+    }
+};
+
+/// Refuses a destination to which no datagram could go: its headers would be longer or shorter.
+void check_version(const Versions& found, const replay::NewDestination& to) {
+    const bool six = to.address.is_v6();
+    if (found.datagrams[six] == 0 && found.datagrams[!six] != 0)
+        throw_usage("--to",
+                    "{} is {}, and the packets of the files are {}, such as those to {}: the replay changes "
+                    "addresses, and makes no headers of the other version; give a destination of theirs",
+                    to_string(Endpoint{to.address, to.port, {}}), six ? "IPv6" : "IPv4",
+                    six ? "IPv4" : "IPv6", to_string(found.first[!six]));
+}
+
+/// Returns the largest packet. Refuses files that are no captures, or that cannot go to the destination,
+/// before anything else is done.
+std::uint32_t largest_frame(const replay::Options& options) {
     std::uint32_t largest = 60;
-    for (const std::string& file : files) {
+    Versions versions;
+    for (const std::string& file : options.files) {
         capture::PcapReader reader(file, kReplay);
         capture::PcapReader::Record record;
-        while (reader.position() < kLook && reader.next(record) == capture::PcapReader::Next::record)
+        while (reader.position() < kLook && reader.next(record) == capture::PcapReader::Next::record) {
             largest = std::max(largest, record.length);
+            versions.add(record);
+        }
     }
+    if (options.rules.to && options.rules.map.empty())
+        check_version(versions, *options.rules.to);
     return largest;
 }
 
@@ -65,10 +99,9 @@ port::PlannedPort planned_port(const ReplayOptions& options, const runtime::EalO
     request.mtu = options.mtu;
     request.rx_queues = 0;
     request.tx_queues = 1;
-    request.max_tx_packet =
-        options.mtu != 0
-            ? port::payload_of_mtu(options.mtu)
-            : std::min(largest_frame(options.replay.files) - port::frame_of(0), port::kMaxPayload);
+    const std::uint32_t largest = largest_frame(options.replay);
+    request.max_tx_packet = options.mtu != 0 ? port::payload_of_mtu(options.mtu)
+                                             : std::min(largest - port::frame_of(0), port::kMaxPayload);
     request.max_rx_packet = request.max_tx_packet;
     return port::plan_ports({&request, 1}, drivers::table(), eal.devices).front();
 }
@@ -162,6 +195,7 @@ class OpenReplay {
         if (options.own_source) {
             captures.rules.source_mac = port_->mac();
             captures.rules.source = port_->source_address();
+            captures.rules.source6 = port_->source_address6();
         }
         replay_ = std::make_unique<replay::Replay>(
             captures, std::min(plan.longest, port_->capabilities().max_tx_frame));

@@ -26,12 +26,11 @@ constexpr std::uint64_t kLeastMemory = std::uint64_t{1} << 20;
 std::vector<NewDestination> destinations(const std::string& text, std::string_view option) {
     std::vector<NewDestination> all;
     const std::vector<Endpoint> parsed = parse_endpoints(text);
-    need_ipv4(parsed, option, "redirection");
     for (const Endpoint& e : parsed) {
         if (e.has_source())
             throw_usage(std::string(option), "`{}` names a source, which only a receiver can choose", text);
-        all.push_back({e.address.v4(), e.port,
-                       e.address.is_multicast() ? wire::multicast_mac(e.address.v4()) : MacAddress{}});
+        all.push_back(
+            {e.address, e.port, e.address.is_multicast() ? wire::multicast_mac_of(e.address) : MacAddress{}});
     }
     return all;
 }
@@ -41,14 +40,17 @@ void read_map(const std::string& text, replay::RewriteRules& rules) {
     if (mark == std::string::npos)
         throw_usage("--map", "`{}` is not OLD=NEW, as in 239.1.1.0+3:7148=239.2.2.0+3:7148", text);
     const std::vector<Endpoint> from = parse_endpoints(text.substr(0, mark));
-    need_ipv4(from, "--map", "redirection");
     const std::vector<NewDestination> to = destinations(text.substr(mark + 1), "--map");
     if (to.size() != from.size() && to.size() != 1)
         throw_usage("--map", "`{}` maps {} to {}; give as many, or one for all", text,
                     counted(from.size(), "destinations"), to.size());
+    if (from.front().address.is_v4() != to.front().address.is_v4())
+        throw_usage("--map",
+                    "`{}` maps packets of one IP version to the other, whose headers are longer or shorter; "
+                    "give two destinations of one version",
+                    text);
     for (std::size_t i = 0; i < from.size(); i++)
-        if (!rules.map.try_emplace({from[i].address.v4().value, from[i].port}, to[to.size() == 1 ? 0 : i])
-                 .second)
+        if (!rules.map.try_emplace({from[i].address, from[i].port}, to[to.size() == 1 ? 0 : i]).second)
             throw_usage("--map", "{} is mapped twice", to_string(from[i]));
 }
 
@@ -74,13 +76,14 @@ void add_replay_options(CLI::App& app, ReplayOptions& o) {
                 [&o](const std::string& text) { o.rate = parse_rate(text, "--rate"); });
     options.real("--pps", o.pps, config::Limits<double>{0, 1e12}, "Fixed rate in packets per second instead");
     options.text("--to", o.to, "GROUP:PORT", "Send all datagrams to this destination");
-    list("--map", o.maps, "OLD=NEW", "Redirect OLD (A.B.C.D[+N]:PORT) to NEW; may be repeated");
+    list("--map", o.maps, "OLD=NEW", "Redirect OLD (ADDRESS[+N]:PORT) to NEW; may be repeated");
     options.add("--dst-mac", "MAC", "", "MAC address for datagrams to unicast addresses",
                 [&o](const std::string& text) { o.dst_mac = parse_mac(text, "--dst-mac"); });
-    options.flag("--own-source", o.own_source, "Send from this port's MAC and IPv4 address");
-    options.add("--ttl", "N", "", "IP time to live; default: as captured", [&o](const std::string& text) {
-        o.replay.rules.ttl = static_cast<std::uint8_t>(parse_integer(text, 1, 255, "--ttl"));
-    });
+    options.flag("--own-source", o.own_source, "Send from this port's MAC and IP addresses");
+    options.add("--ttl", "N", "", "IP time to live, or hop limit; default: as captured",
+                [&o](const std::string& text) {
+                    o.replay.rules.ttl = static_cast<std::uint8_t>(parse_integer(text, 1, 255, "--ttl"));
+                });
     options.flag("--strip-vlan", o.replay.rules.strip_vlan, "Remove VLAN tags");
     options.integer("--loop", o.replay.passes, config::Limits<std::int64_t>{-1, INT64_MAX},
                     "Number of passes; -1 = for ever");

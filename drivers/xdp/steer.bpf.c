@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 /* Sends UDP packets for our endpoints to the AF_XDP socket of the queue on which they arrived. Everything
- * else stays with the kernel: other ports, fragments, ARP, IGMP, ICMP, TCP, truncated packets.
+ * else stays with the kernel: other ports, fragments, ARP, IGMP, ICMP (also of IPv6, with NDP and MLD), TCP,
+ * IPv6 with extension headers, truncated packets.
  *
  * Built by clang for the BPF machine (drivers/meson.build), embedded into the library, loaded by net_af_xdp.
  */
@@ -12,6 +13,7 @@
 #include <linux/if_ether.h>
 #include <linux/in.h>
 #include <linux/ip.h>
+#include <linux/ipv6.h>
 #include <linux/udp.h>
 
 #define MOST_TAGS 2
@@ -51,28 +53,62 @@ static __always_inline int is_vlan(__be16 protocol) {
     return protocol == bpf_htons(ETH_P_8021Q) || protocol == bpf_htons(ETH_P_8021AD);
 }
 
+/* Holds the addresses and ports of a packet. */
+struct packet {
+    struct SteerKey key; /* without its source */
+    __u32 source[4];
+};
+
+/* Reads an IPv4 header. Returns the UDP header behind it, not yet checked against the end; 0: it is for the
+ * kernel. */
+static __always_inline const struct udphdr* read_ipv4(void* at, void* end, struct packet* packet) {
+    const struct iphdr* ip = at;
+
+    if ((void*)(ip + 1) > end || ip->version != 4 || ip->ihl < 5 || ip->protocol != IPPROTO_UDP ||
+        (ip->frag_off & bpf_htons(FRAGMENT)) != 0) {
+        return 0;
+    }
+    packet->key.version = 4;
+    packet->key.address[0] = ip->daddr;
+    packet->source[0] = ip->saddr;
+    return at + ip->ihl * 4;
+}
+
+/* Does the same for IPv6. Packets with extension headers, and so all fragments, are for the kernel. */
+static __always_inline const struct udphdr* read_ipv6(void* at, void* end, struct packet* packet) {
+    const struct ipv6hdr* ip = at;
+
+    if ((void*)(ip + 1) > end || ip->version != 6 || ip->nexthdr != IPPROTO_UDP) {
+        return 0;
+    }
+    packet->key.version = 6;
+    __builtin_memcpy(packet->key.address, &ip->daddr, sizeof packet->key.address);
+    __builtin_memcpy(packet->source, &ip->saddr, sizeof packet->source);
+    return (const void*)(ip + 1);
+}
+
 /* Returns the entry of the packet's endpoint, from any source or from this one. */
-static __always_inline struct SteerValue* find(const struct iphdr* ip, const struct udphdr* udp) {
-    struct SteerKey key = {.address = ip->daddr, .port = udp->dest};
-    struct SteerValue* value = bpf_map_lookup_elem(&endpoints, &key);
+static __always_inline struct SteerValue* find(struct packet* packet) {
+    struct SteerValue* value = bpf_map_lookup_elem(&endpoints, &packet->key);
 
     if (!value) {
-        key.source = ip->saddr;
-        value = bpf_map_lookup_elem(&endpoints, &key);
+        __builtin_memcpy(packet->key.source, packet->source, sizeof packet->key.source);
+        value = bpf_map_lookup_elem(&endpoints, &packet->key);
+        __builtin_memset(packet->key.source, 0, sizeof packet->key.source);
     }
     return value;
 }
 
-static __always_inline int pass(const struct iphdr* ip, const struct udphdr* udp) {
-    const struct SteerKey key = {.address = ip->daddr, .port = udp->dest};
-    const struct SteerPassed first = {.packets = 1, .source = ip->saddr};
-    struct SteerPassed* value = bpf_map_lookup_elem(&passed, &key);
+static __always_inline int pass(const struct packet* packet) {
+    struct SteerPassed first = {.packets = 1};
+    struct SteerPassed* value = bpf_map_lookup_elem(&passed, &packet->key);
 
     if (value) {
         ++value->packets;
-        value->source = ip->saddr;
+        __builtin_memcpy(value->source, packet->source, sizeof value->source);
     } else {
-        bpf_map_update_elem(&passed, &key, &first, BPF_NOEXIST);
+        __builtin_memcpy(first.source, packet->source, sizeof first.source);
+        bpf_map_update_elem(&passed, &packet->key, &first, BPF_NOEXIST);
     }
     return XDP_PASS;
 }
@@ -107,32 +143,29 @@ int dpdk_spead_xdp(struct xdp_md* context) {
         protocol = tag->protocol;
         at = (void*)(tag + 1);
     }
-    if (protocol != bpf_htons(ETH_P_IP)) {
+
+    struct packet packet = {};
+    const struct udphdr* udp = 0;
+
+    if (protocol == bpf_htons(ETH_P_IP)) {
+        udp = read_ipv4(at, end, &packet);
+    } else if (protocol == bpf_htons(ETH_P_IPV6)) {
+        udp = read_ipv6(at, end, &packet);
+    }
+    if (!udp || (void*)(udp + 1) > end) {
         return XDP_PASS;
     }
+    packet.key.port = udp->dest;
 
-    const struct iphdr* ip = at;
-
-    if ((void*)(ip + 1) > end || ip->version != 4 || ip->ihl < 5 || ip->protocol != IPPROTO_UDP ||
-        (ip->frag_off & bpf_htons(FRAGMENT)) != 0) {
-        return XDP_PASS;
-    }
-
-    const struct udphdr* udp = at + ip->ihl * 4;
-
-    if ((void*)(udp + 1) > end) {
-        return XDP_PASS;
-    }
-
-    struct SteerValue* value = find(ip, udp);
+    struct SteerValue* value = find(&packet);
 
     if (!value || (value->vlan != STEER_ANY_VLAN && value->vlan != vlan)) {
-        return pass(ip, udp);
+        return pass(&packet);
     }
     /* The flags say what happens when no socket is bound to the queue. */
     action = (int)bpf_redirect_map(&xsks_map, context->rx_queue_index, XDP_PASS);
     if (action != XDP_REDIRECT) {
-        return pass(ip, udp);
+        return pass(&packet);
     }
     ++value->hits;
     return action;

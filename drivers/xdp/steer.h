@@ -21,10 +21,10 @@
 
 /* Holds the destination and source of a packet, all in network order. */
 struct SteerKey {
-    __u32 address;
-    __u32 source; /* 0: any */
+    __u32 address[4]; /* of IPv4 only the first word, the others 0 */
+    __u32 source[4];  /* likewise; 0: any */
     __u16 port;
-    __u16 unused; /* 0; makes the size even, so that no byte of the key is undefined */
+    __u16 version; /* of IP: 4 or 6, host order */
 };
 
 /* One of these per CPU. */
@@ -37,8 +37,7 @@ struct SteerValue {
 /* Counts UDP packets to one endpoint that were left to the kernel, by address and port; one per CPU. */
 struct SteerPassed {
     __u64 packets;
-    __u32 source; /* of the last of them, network order */
-    __u32 unused; /* 0 */
+    __u32 source[4]; /* of the last of them, as in the key */
 };
 
 #endif

@@ -66,10 +66,10 @@ struct Capabilities {
     std::uint64_t tx_device_flags = 0;
 };
 
-/// Returns whether streams of the port may have IPv6 endpoints: where the XDP program does not bring their
-/// packets, and no IGMP host of our own joins their groups.
+/// Returns whether streams of the port may have IPv6 endpoints: where no IGMP host of our own joins their
+/// groups.
 constexpr bool receives_ipv6(const Capabilities& c) {
-    return c.steering != Steering::xdp_map && c.membership != Membership::own_host;
+    return c.membership != Membership::own_host;
 }
 
 constexpr std::string_view name_of(Steering s) {

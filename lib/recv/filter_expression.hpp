@@ -17,10 +17,11 @@ namespace spead::recv {
 ///     test:        NUMBER [& N | % N] (== | != | < | <= | > | >=) N
 ///                  item ID                          an item pointer with this id is there
 ///                  (source | destination) (== | !=) ADDRESS
-///                  (source | destination) in ADDRESS/BITS
+///                  (source | destination) in ADDRESS/BITS    an address of the other IP version never is
 ///                  control                          the packet carries a start or a stop of the stream
 ///     NUMBER:      item ID (the immediate value), heap (the heap count), payload (bytes of payload)
 ///     N, ID:       decimal or 0x hexadecimal, up to 64 bits
+///     ADDRESS:     10.0.0.7 or fd00::7
 ///
 /// A comparison with an item that the packet does not have, or that has an address rather than a value, is
 /// false. Immutable once parsed; any thread may call matches().
@@ -29,7 +30,7 @@ class FilterExpression {
     static constexpr std::size_t kMaxTests = 64;
     static constexpr std::size_t kMaxDepth = 32;
     static constexpr std::size_t kMaxText = 4096;
-    /// Stands for any IPv6 address where addresses are compared, beside the 32 bits of IPv4.
+    /// Stands for any IPv6 address where addresses of IPv4 are compared, beside their 32 bits.
     static constexpr std::uint64_t kIpv6 = std::uint64_t{1} << 32;
 
     /// Parses the text. Control code. Throws UsageError with the place in the text, the word there and the
@@ -46,7 +47,16 @@ class FilterExpression {
   private:
     friend class FilterParser;
 
-    enum class Field : std::uint8_t { item, heap, payload, source, destination, control };
+    enum class Field : std::uint8_t {
+        item,
+        heap,
+        payload,
+        source,
+        destination,
+        source6,
+        destination6,
+        control
+    };
     enum class Compare : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal, present };
     enum class Adjust : std::uint8_t { none, mask, modulo };
     static constexpr std::uint16_t kKeep = 0xFFFF;
@@ -58,13 +68,14 @@ class FilterExpression {
         Field field = Field::control;
         Compare compare = Compare::present;
         Adjust adjust = Adjust::none;
-        std::uint64_t id = 0;     ///< of the item
-        std::uint64_t by = 0;     ///< of the adjustment
-        std::uint64_t value = 0;  ///< compared with
+        std::uint64_t id = 0;     ///< of the item; the high half of an IPv6 address
+        std::uint64_t by = 0;     ///< of the adjustment; the bits of an IPv6 address that are compared
+        std::uint64_t value = 0;  ///< compared with; the low half of an IPv6 address
         std::uint16_t then = kKeep;
         std::uint16_t otherwise = kDrop;
 
         bool holds(const FilterPacket& packet) const noexcept;
+        bool is_like(const IpAddress& address) const noexcept;
     };
 
     std::vector<Test> tests_;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <memory>
@@ -20,7 +21,7 @@ constexpr std::array<std::string_view, 6> kSubjects{"item",   "heap",        "pa
                                                     "source", "destination", "control"};
 
 constexpr std::array<std::string_view, 4> kFilterSigns{"==", "!=", "<=", ">="};
-constexpr TextReader::Kind kFilterText{"filter", "./", kFilterSigns};
+constexpr TextReader::Kind kFilterText{"filter", "./:", kFilterSigns};
 
 }  // namespace
 
@@ -159,45 +160,79 @@ class FilterParser {
     }
 
     Test address_test(Test t) {
-        if (reader_.take("in")) {
-            const std::size_t at = reader_.at();
-            const std::string_view token = reader_.token();
-            const std::size_t slash = token.find('/');
-            unsigned bits = 32;
-            if (slash != std::string_view::npos) {
-                const auto digits = token.substr(slash + 1);
-                const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bits);
-                if (error != std::errc{} || end != digits.data() + digits.size() || bits > 32)
-                    reader_.fail("an address and 0 to 32 bits of it, as in 10.0.0.0/8");
-            }
-            t.value = address(token.substr(0, slash)).value;
-            t.compare = Compare::equal;
-            t.adjust = Adjust::mask;
-            t.by = bits == 0 ? 0 : (0xFFFFFFFFULL << (32 - bits)) & 0xFFFFFFFF;
-            if ((t.value & ~t.by) != 0)
-                throw_usage(reader_.where(),
-                            "the filter has {} at character {}, an address with bits beyond the first {}; "
-                            "give {}/{}",
-                            TextReader::shown(token), at + 1, bits,
-                            to_string(Ipv4{static_cast<std::uint32_t>(t.value & t.by)}), bits);
-            t.by |= FilterExpression::kIpv6;
-            reader_.next();
-            return t;
-        }
+        if (reader_.take("in"))
+            return prefix_test(t);
         const std::optional<Compare> c = comparison();
         if (!c || (*c != Compare::equal && *c != Compare::not_equal))
             reader_.fail("`in`, `==` or `!=`");
         t.compare = *c;
-        t.value = address(reader_.token()).value;
+        const IpAddress wanted = address(reader_.token());
+        if (wanted.is_v4())
+            t.value = wanted.v4().value;
+        else
+            compare_with(t, wanted.v6(), 128);
         reader_.next();
         return t;
     }
 
-    Ipv4 address(std::string_view text) const {
+    Test prefix_test(Test t) {
+        const std::size_t at = reader_.at();
+        const std::string_view token = reader_.token();
+        const std::size_t slash = token.find('/');
+        const IpAddress wanted = address(token.substr(0, slash));
+        const unsigned most = wanted.is_v4() ? 32 : 128;
+        unsigned bits = most;
+        if (slash != std::string_view::npos) {
+            const auto digits = token.substr(slash + 1);
+            const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bits);
+            if (error != std::errc{} || end != digits.data() + digits.size() || bits > most)
+                reader_.fail(fmt::format("an address and 0 to {} bits of it, as in {}", most,
+                                         wanted.is_v4() ? "10.0.0.0/8" : "fd00::/8"));
+        }
+        const IpAddress first = first_of(wanted, bits);
+        if (first != wanted)
+            throw_usage(reader_.where(),
+                        "the filter has {} at character {}, an address with bits beyond the first {}; "
+                        "give {}/{}",
+                        TextReader::shown(token), at + 1, bits, to_string(first), bits);
+        t.compare = Compare::equal;
+        if (wanted.is_v4()) {
+            t.value = wanted.v4().value;
+            t.adjust = Adjust::mask;
+            t.by = upper_bits(32 + bits) & 0xFFFFFFFF;
+            t.by |= FilterExpression::kIpv6;
+        } else {
+            compare_with(t, wanted.v6(), bits);
+        }
+        reader_.next();
+        return t;
+    }
+
+    static void compare_with(Test& t, const Ipv6& wanted, unsigned bits) {
+        t.field = t.field == Field::source ? Field::source6 : Field::destination6;
+        t.id = wanted.high;
+        t.value = wanted.low;
+        t.by = bits;
+    }
+
+    /// Returns the mask of the first bits of 64.
+    static std::uint64_t upper_bits(unsigned bits) {
+        return bits == 0 ? 0 : ~std::uint64_t{0} << (64 - bits);
+    }
+
+    /// Returns the address with its first `bits` only.
+    static IpAddress first_of(const IpAddress& address, unsigned bits) {
+        if (address.is_v4())
+            return {address.v4().value & static_cast<std::uint32_t>(upper_bits(32 + bits))};
+        return Ipv6{address.v6().high & upper_bits(std::min(bits, 64U)),
+                    address.v6().low & upper_bits(bits - std::min(bits, 64U))};
+    }
+
+    IpAddress address(std::string_view text) const {
         try {
-            return parse_ipv4(text);
+            return parse_ip(text);
         } catch (const UsageError&) {
-            reader_.fail("an IPv4 address, as in 10.0.0.7 (filters cannot name IPv6 addresses)");
+            reader_.fail("an IPv4 or IPv6 address, as in 10.0.0.7 or fd00::7");
         }
     }
 

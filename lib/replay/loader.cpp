@@ -137,7 +137,7 @@ std::optional<std::string> Loader::unmatched() const {
             if (first)
                 ++others;
             else
-                first = Endpoint{Ipv4{old.first}, old.second, {}};
+                first = Endpoint{old.first, old.second, {}};
         }
     if (!first)
         return std::nullopt;

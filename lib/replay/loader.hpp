@@ -21,7 +21,7 @@ struct LoadCounts {
     std::uint64_t cut = 0;       ///< less than was on the wire (snap length)
     std::uint64_t runts = 0;     ///< shorter than an Ethernet header
     std::uint64_t too_long = 0;  ///< longer than the port sends
-    std::uint64_t not_udp = 0;   ///< cannot be given another destination
+    std::uint64_t not_udp = 0;   ///< cannot be given another destination; also: one of the other IP version
     bool operator==(const LoadCounts&) const = default;
 };
 

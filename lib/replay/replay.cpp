@@ -222,7 +222,9 @@ std::vector<std::string> Replay::warnings() const {
     tell(so_far_.counts.cut, "hold less than was on the wire (snap length) and are not sent");
     tell(so_far_.counts.runts, "are shorter than an Ethernet header and are not sent");
     tell(so_far_.counts.too_long, "are longer than the port sends and are left out");
-    tell(so_far_.counts.not_udp, "are no UDP datagrams, so they have no other destination, and are not sent");
+    tell(so_far_.counts.not_udp,
+         "are no UDP datagrams of the new destination's IP version, so they cannot go there, and are not "
+         "sent");
     if (so_far_.unmatched)
         all.push_back(*so_far_.unmatched);
     return all;

@@ -2,9 +2,11 @@
 #include "replay/rewrite.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/byte_order.hpp"
+#include "base/ipv6_bytes.hpp"
 #include "wire/net.hpp"
 
 namespace spead::replay {
@@ -20,9 +22,9 @@ class Sum {
         sum_ += static_cast<std::uint16_t>(~before);
         sum_ += after;
     }
-    void replace32(std::uint32_t before, std::uint32_t after) {
-        replace16(static_cast<std::uint16_t>(before >> 16), static_cast<std::uint16_t>(after >> 16));
-        replace16(static_cast<std::uint16_t>(before), static_cast<std::uint16_t>(after));
+    void replace(const std::uint8_t* before, const std::uint8_t* after, std::size_t bytes) {
+        for (std::size_t i = 0; i < bytes; i += 2)
+            replace16(load_be16(before + i), load_be16(after + i));
     }
     std::uint16_t checksum() const {
         std::uint64_t sum = sum_;
@@ -35,51 +37,96 @@ class Sum {
     std::uint64_t sum_;
 };
 
-const NewDestination* mapped(const wire::UdpView& udp, const RewriteRules& rules) {
-    const auto found = rules.map.find({udp.dst_ip, udp.dst_port});
-    return found == rules.map.end() ? nullptr : &found->second;
+/// Changes the headers of one datagram, and its checksums along.
+class Headers {
+  public:
+    Headers(std::span<std::uint8_t> frame, const wire::UdpView& udp)
+        : ip_(&frame[wire::kEthernetHeader + udp.vlan_tags * wire::kVlanTag]),
+          udp_(&frame[udp.payload_offset - wire::kUdpHeader]),
+          six_(udp.ipv6),
+          ip_sum_(six_ ? 0 : load_be16(ip_ + 10)),
+          udp_sum_(load_be16(udp_ + 6)) {}
+
+    void set_ttl(std::uint8_t ttl) {
+        if (six_) {
+            ip_[7] = ttl;
+            return;
+        }
+        const std::uint16_t before = load_be16(ip_ + 8);
+        ip_[8] = ttl;
+        ip_sum_.replace16(before, load_be16(ip_ + 8));
+    }
+    /// Takes an address of the datagram's version.
+    void set_source(const IpAddress& address) { set(ip_ + (six_ ? 8 : 12), address); }
+    void set_destination(const IpAddress& address, std::uint16_t port) {
+        set(ip_ + (six_ ? 24 : 16), address);
+        udp_sum_.replace16(load_be16(udp_ + 2), port);
+        store_be16(udp_ + 2, port);
+    }
+    void finish() {
+        if (!six_)
+            store_be16(ip_ + 10, ip_sum_.checksum());
+        if (load_be16(udp_ + 6) != 0) {
+            const std::uint16_t sum = udp_sum_.checksum();
+            store_be16(udp_ + 6, sum == 0 ? 0xFFFF : sum);
+        }
+    }
+
+  private:
+    void set(std::uint8_t* at, const IpAddress& address) {
+        std::array<std::uint8_t, 16> bytes{};
+        const std::size_t length = six_ ? 16 : 4;
+        if (six_)
+            store_ipv6(bytes.data(), address.v6());
+        else
+            store_be32(bytes.data(), address.v4().value);
+        ip_sum_.replace(at, bytes.data(), length);
+        udp_sum_.replace(at, bytes.data(), length);
+        std::copy_n(bytes.begin(), length, at);
+    }
+
+    std::uint8_t* ip_;
+    std::uint8_t* udp_;
+    bool six_;
+    Sum ip_sum_;
+    Sum udp_sum_;
+};
+
+/// Changes a datagram as the rules say. Returns false if they cannot.
+bool readdress(std::span<std::uint8_t> frame, const wire::UdpView& udp, const RewriteRules& rules,
+               Rewritten& result) {
+    const auto found = rules.map.find({udp.destination(), udp.dst_port});
+    result.mapped = found == rules.map.end() ? nullptr : &found->second;
+    const NewDestination* const other = rules.to ? &*rules.to : nullptr;
+    const NewDestination* const to = result.mapped != nullptr ? result.mapped : other;
+    if (to != nullptr && to->address.is_v6() != udp.ipv6)
+        return false;
+    Headers headers(frame, udp);
+    if (rules.ttl)
+        headers.set_ttl(*rules.ttl);
+    if (to != nullptr) {
+        headers.set_destination(to->address, to->port);
+        std::copy(to->mac.begin(), to->mac.end(), frame.begin());
+    }
+    if (udp.ipv6 && rules.source6)
+        headers.set_source(*rules.source6);
+    else if (!udp.ipv6 && rules.source)
+        headers.set_source(*rules.source);
+    headers.finish();
+    return true;
 }
 
 }  // namespace
 
 Rewritten rewrite(std::span<std::uint8_t> frame, const RewriteRules& rules) noexcept {
     Rewritten result;
-    wire::UdpView udp{};
-    const bool datagram =
-        wire::parse_udp(frame.data(), frame.size(), frame.size(), false, udp) == PortOutcome::stream &&
-        !udp.ipv6;
     if (rules.readdresses()) {
-        if (!datagram)
-            return {false, 0};
-        std::uint8_t* const ip = &frame[wire::kEthernetHeader + udp.vlan_tags * wire::kVlanTag];
-        std::uint8_t* const head = &frame[udp.payload_offset - wire::kUdpHeader];
-        Sum ip_sum(load_be16(ip + 10));
-        Sum udp_sum(load_be16(head + 6));
-        if (rules.ttl) {
-            const std::uint16_t before = load_be16(ip + 8);
-            ip[8] = *rules.ttl;
-            ip_sum.replace16(before, load_be16(ip + 8));
-        }
-        result.mapped = mapped(udp, rules);
-        const NewDestination* const other = rules.to ? &*rules.to : nullptr;
-        if (const NewDestination* const to = result.mapped != nullptr ? result.mapped : other) {
-            ip_sum.replace32(udp.dst_ip, to->address.value);
-            udp_sum.replace32(udp.dst_ip, to->address.value);
-            udp_sum.replace16(udp.dst_port, to->port);
-            store_be32(ip + 16, to->address.value);
-            store_be16(head + 2, to->port);
-            std::copy(to->mac.begin(), to->mac.end(), frame.begin());
-        }
-        if (rules.source) {
-            ip_sum.replace32(udp.src_ip, rules.source->value);
-            udp_sum.replace32(udp.src_ip, rules.source->value);
-            store_be32(ip + 12, rules.source->value);
-        }
-        store_be16(ip + 10, ip_sum.checksum());
-        if (load_be16(head + 6) != 0) {
-            const std::uint16_t sum = udp_sum.checksum();
-            store_be16(head + 6, sum == 0 ? 0xFFFF : sum);
-        }
+        wire::UdpView udp{};
+        result.good =
+            wire::parse_udp(frame.data(), frame.size(), frame.size(), false, udp) == PortOutcome::stream &&
+            readdress(frame, udp, rules, result);
+        if (!result.good)
+            return result;
     }
     if (rules.source_mac && frame.size() >= wire::kEthernetHeader)
         std::copy(rules.source_mac->begin(), rules.source_mac->end(), frame.begin() + 6);

@@ -129,7 +129,7 @@ std::optional<wire::UdpView> datagram_of(const Input& frame, bool verify) {
 }
 
 std::uint16_t udp_sum_of(const Input& frame, const wire::UdpView& udp) {
-    return wire::udp_checksum(udp.src_ip, udp.dst_ip, udp.src_port, udp.dst_port,
+    return wire::udp_checksum(udp.source(), udp.destination(), udp.src_port, udp.dst_port,
                               std::span(frame).subspan(udp.payload_offset, udp.payload_length));
 }
 std::uint16_t udp_field_of(const Input& frame, const wire::UdpView& udp) {
@@ -158,13 +158,16 @@ void check_rewritten(const Input& before, const Input& after, const replay::Rewr
                            before.begin() + was->payload_offset + was->payload_length,
                            after.begin() + is->payload_offset),
             "the payload stays as it is");
-    const auto mapped = rules.map.find({was->dst_ip, was->dst_port});
+    const auto mapped = rules.map.find({was->destination(), was->dst_port});
     const replay::NewDestination* const to = mapped != rules.map.end() ? &mapped->second
                                              : rules.to                ? &*rules.to
                                                                        : nullptr;
-    require(is->dst_ip == (to != nullptr ? to->address.value : was->dst_ip) &&
-                is->dst_port == (to != nullptr ? to->port : was->dst_port) &&
-                is->src_ip == (rules.source ? rules.source->value : was->src_ip) &&
+    const IpAddress source = was->ipv6      ? IpAddress(rules.source6.value_or(was->src_ip6))
+                             : rules.source ? IpAddress(*rules.source)
+                                            : was->source();
+    require(is->ipv6 == was->ipv6 &&
+                is->destination() == (to != nullptr ? to->address : was->destination()) &&
+                is->dst_port == (to != nullptr ? to->port : was->dst_port) && is->source() == source &&
                 is->src_port == was->src_port,
             "addresses are what the rules say");
     require(datagram_of(before, true).has_value() == datagram_of(after, true).has_value(),
@@ -182,8 +185,12 @@ replay::RewriteRules any_rules(Choices& choices) {
     replay::RewriteRules rules;
     const std::uint8_t which = choices.byte();
     const auto any_destination = [&choices] {
+        const std::uint32_t address = choices.word32();
+        const bool six = (address & 1) != 0;
         return replay::NewDestination{
-            {choices.word32()}, choices.word16(), {1, 0, 0x5E, 1, 2, choices.byte()}};
+            six ? IpAddress(Ipv6{0xFF15'0000'0000'0000, address}) : IpAddress(address),
+            choices.word16(),
+            {1, 0, 0x5E, 1, 2, choices.byte()}};
     };
     if ((which & 1U) != 0) {
         rules.to = any_destination();
@@ -199,6 +206,7 @@ replay::RewriteRules any_rules(Choices& choices) {
     }
     if ((which & 16U) != 0) {
         rules.source = Ipv4{choices.word32()};
+        rules.source6 = Ipv6{0xFD00'0000'0000'0000, rules.source->value};
     }
     rules.strip_vlan = (which & 32U) != 0;
     return rules;

@@ -71,6 +71,32 @@ class Ipv6Test(namespaces.NamespaceTest):
         if stop:
             sender.sendto(wire.stop(10**6), to)
 
+    def holds_port(self):
+        text = self.within(self.near, lambda: open("/proc/thread-self/net/udp6", encoding="ascii").read())
+        return any(line.split()[1].endswith(":1BEC") for line in text.splitlines()[1:])
+
+    def make_link_local(self):
+        """Gives both ends link-local addresses, and the program's address to another interface, too."""
+        namespaces.ip("link", "add", "aaa", "type", "veth", "peer", "name", "aab", namespace=self.near)
+        namespaces.ip("link", "set", "aaa", "up", namespace=self.near)
+        for name, device, address in ((self.near, "aaa", "fe80::9:1"), (self.near, "dut", "fe80::9:1"),
+                                      (self.far, "peer", "fe80::9:2")):
+            namespaces.ip("-6", "addr", "add", f"{address}/64", "dev", device, "nodad", namespace=name)
+
+    def check_link_local(self, device):
+        running = self.listening("[ff02::7:1]:7148", "[fe80::9:1]:7148", "[ff02::7:2]:7148@fe80::9:2", "--joint",
+                                 "--exit-on-stop", device=device, groups=["ff02::7:1", "ff02::7:2"])
+        running.wait_for(self.holds_port, "a socket of the endpoint")
+        sender = self.far_socket(socket.AF_INET6, socket.SOCK_DGRAM)
+        index = self.within(self.far, lambda: socket.if_nametoindex("peer"))
+        sender.bind(("fe80::9:2", 0, 0, index))
+        destinations = [(to, 7148, 0, index) for to in ("ff02::7:1", "fe80::9:1", "ff02::7:2")]
+        for count, to in enumerate(destinations, start=1):
+            self.send_heaps(sender, to, [count], stop=False)
+        for to in destinations:
+            sender.sendto(wire.stop(10**6), to)
+        self.assert_stream(running.wait().report, "s0", complete=3, malformed=0)
+
     def wire_tap(self):
         """A socket that sees every frame on the peer's end."""
         made = self.far_socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
@@ -117,10 +143,6 @@ class Receive(Ipv6Test):
                 self.send_heaps(self.sender6(), ("fd00:9::1", 7148), range(1, 11))
                 self.assert_stream(running.wait().report, "s0", complete=10, malformed=0)
 
-    def holds_port(self):
-        text = self.within(self.near, lambda: open("/proc/thread-self/net/udp6", encoding="ascii").read())
-        return any(line.split()[1].endswith(":1BEC") for line in text.splitlines()[1:])
-
     def test_a_source_specific_group_hears_its_source_only(self):
         for device in (FRAMES, SOCKETS):
             with self.subTest(device=device):
@@ -132,6 +154,12 @@ class Receive(Ipv6Test):
                 report = running.wait().report
                 self.assert_stream(report, "s0", complete=1)
                 self.assert_stream(report, "s1", received=0)
+
+    def test_link_local_addresses_and_groups_are_those_of_the_ports_interface(self):
+        self.make_link_local()
+        for device in (FRAMES, SOCKETS):
+            with self.subTest(device=device):
+                self.check_link_local(device)
 
 
 class Membership(Ipv6Test):
@@ -208,6 +236,17 @@ class Send(Ipv6Test):
     def test_a_host_that_the_kernel_asks_for(self):
         hearer = self.hearer("fd00:9::2")
         self.assertEqual(self.sends("[fd00:9::2]:7148", hearer=hearer), {("fd00:9::1", 1, 0)})
+
+    def test_a_capture_goes_to_another_host(self):
+        capture = self.directory / "a.pcap"
+        packets = wire.heap(1, bytes(range(256)) * 20, packet_payload=1023)
+        wire.write_pcap(capture, [wire.frame(packet, "ff15::1") for packet in packets])
+        hearer = self.hearer("fd00:9::2")
+        self.run_program("replay", capture, "--port", FRAMES, "--to", "[fd00:9::2]:7148", "--own-source", "--ttl", "9",
+                         "--rate", "0", prefix=self.inside)
+        heard = [hearer.recvmsg(65536, 256) for _ in packets]
+        self.assertEqual([data for data, *_ in heard], packets)
+        self.assertEqual({source[0] for *_, source in heard}, {"fd00:9::1"})
 
     def test_a_host_that_does_not_answer(self):
         running = self.start("send", "[fd00:9::77]:7148", "--port", FRAMES, "--heaps", "1", prefix=self.inside)

@@ -69,7 +69,9 @@ class Bench(harness.ProgramTest):
         self.assertEqual(self.link(*shared, "--poll", "busy").err.count("never pauses"), 1)
 
     def test_link_on_a_port_that_receives_its_own(self):
-        self.link("--heap-size", "64KiB", "--quiet", *RING)
+        for to in ("239.1.1.1:7148", "[ff15::1]:7148"):
+            with self.subTest(to=to):
+                self.link("--heap-size", "64KiB", "--quiet", "--to", to, *RING)
 
     def test_link_between_a_server_and_a_client(self):
         where = f"127.0.0.1:{free_port()}"

@@ -7,9 +7,7 @@ import struct
 import subprocess
 
 import harness
-
-ENDPOINT = "239.1.1.1:7148"
-
+import wire
 
 def records(path):
     """(time in ns, bytes, length on the wire) of every record of a nanosecond pcap file, which must be whole."""
@@ -26,14 +24,16 @@ def records(path):
 
 
 class Capture(harness.ProgramTest):
+    endpoint = "239.1.1.1:7148"
+
     def device(self, role, name="a"):
         return f"net_memif0,role={role},socket={self.directory / name}.sock,socket-abstract=no"
 
     def capture(self, *words, name="a", **options):
-        return self.start("capture", ENDPOINT, "--port", self.device("server", name), *words, **options)
+        return self.start("capture", self.endpoint, "--port", self.device("server", name), *words, **options)
 
     def send(self, *words, name="a", heaps=300):
-        return self.run_program("send", ENDPOINT, "--port", self.device("client", name), "--heaps", heaps,
+        return self.run_program("send", self.endpoint, "--port", self.device("client", name), "--heaps", heaps,
                                 "--heap-size", "64KiB", "--verify", *words, timeout=120)
 
     def captured(self, *words, heaps=300):
@@ -54,20 +54,22 @@ class Capture(harness.ProgramTest):
         return running.wait(timeout=120), sent
 
     def test_what_is_sent_is_captured_and_replayed_and_verified(self):
-        path = self.directory / "a.pcap"
-        self.captured(path)
-        received, sent = self.replay(("recv", ENDPOINT, "--sink", "verify", "--exit-on-stop"), path, "--rate", 0)
-        self.assert_stream(received.report, "s0", complete=300, duplicate=0, malformed=0)
-        self.assertEqual(received.report["streams"][0]["info"]["verified"], 300)
-        replayed = sent.report["replays"][0]
-        self.assertEqual(replayed["packets"], len(records(path)))
-        self.assertEqual(replayed["passes"], 1)
+        for self.endpoint in ("239.1.1.1:7148", "[ff15::1]:7148"):
+            with self.subTest(endpoint=self.endpoint):
+                path = self.directory / "a.pcap"
+                self.captured(path)
+                received, sent = self.replay(("recv", self.endpoint, "--sink", "verify", "--exit-on-stop"), path, "--rate", 0)
+                self.assert_stream(received.report, "s0", complete=300, duplicate=0, malformed=0)
+                self.assertEqual(received.report["streams"][0]["info"]["verified"], 300)
+                replayed = sent.report["replays"][0]
+                self.assertEqual(replayed["packets"], len(records(path)))
+                self.assertEqual(replayed["passes"], 1)
 
     def test_a_replay_larger_than_its_memory_is_the_same_byte_for_byte(self):
         first, second = self.directory / "a.pcap", self.directory / "b.pcap"
         self.captured(first)
         self.assertGreater(first.stat().st_size, 10 << 20)
-        _, sent = self.replay(("capture", ENDPOINT, second, "--idle-exit", 1), first, "--rate", 0, "--memory", "1MiB")
+        _, sent = self.replay(("capture", self.endpoint, second, "--idle-exit", 1), first, "--rate", 0, "--memory", "1MiB")
         self.assertFalse(sent.report["replays"][0]["resident"])
         self.assertEqual([r[1] for r in records(second)], [r[1] for r in records(first)])
 
@@ -83,13 +85,13 @@ class Capture(harness.ProgramTest):
         whole = sorted((record for path in files for record in records(path)), key=lambda record: record[0])
         self.assertEqual(len(whole), report["captures"][0]["packets"]["written"])
         copy = self.directory / "copy.pcap"
-        self.replay(("capture", ENDPOINT, copy, "--idle-exit", 1), *files, "--rate", 0)
+        self.replay(("capture", self.endpoint, copy, "--idle-exit", 1), *files, "--rate", 0)
         self.assertEqual([r[1] for r in records(copy)], [r[1] for r in whole])
 
     def test_a_capture_of_a_number_of_packets_with_a_snap_length_ends_itself(self):
         path = self.directory / "a.pcap"
         running = self.capture(path, "--count", 100, "--snaplen", 64)
-        sender = self.start("send", ENDPOINT, "--port", self.device("client"), "--heaps", 100, "--heap-size", "64KiB",
+        sender = self.start("send", self.endpoint, "--port", self.device("client"), "--heaps", 100, "--heap-size", "64KiB",
                             "--rate", "100Mbps")
         report = running.wait().report
         sender.interrupt()
@@ -112,13 +114,46 @@ class Capture(harness.ProgramTest):
             self.assertEqual((new[22], new[30:34], new[36:38]), (9, bytes([239, 9, 9, 9]), (9999).to_bytes(2, "big")))
             self.assertEqual((new[42:], new[6:22]), (old[42:], old[6:22]))
         running, _ = self.replay(("recv", other, "--sink", "verify", "--exit-on-stop"), path, "--map",
-                                 f"{ENDPOINT}={other}", "--speed", 0.5)
+                                 f"{self.endpoint}={other}", "--speed", 0.5)
         self.assert_stream(running.report, "s0", complete=3)
+
+    def test_other_destinations_of_ipv6(self):
+        path, second = self.directory / "a.pcap", self.directory / "b.pcap"
+        self.endpoint, other = "[ff15::1]:7148", "[ff15::9:9]:9999"
+        self.captured(path, heaps=3)
+        self.replay(("capture", other, second, "--idle-exit", 1), path, "--to", other, "--ttl", 9, "--own-source",
+                    "--pps", 10000)
+        before, after = records(path), records(second)
+        self.assertEqual(len(after), len(before))
+        for (_, old, _), (_, new, _) in zip(before, after):
+            self.assertEqual(new[:6], bytes([0x33, 0x33, 0, 9, 0, 9]))
+            self.assertEqual((new[21], new[38:54]), (9, bytes([0xFF, 0x15, *bytes(11), 9, 0, 9])))
+            self.assertEqual((new[22:24], new[56:58]), (b"\xfe\x80", (9999).to_bytes(2, "big")))
+            self.assertEqual(wire.udp_payload(new), wire.udp_payload(old))
+        running, _ = self.replay(("recv", other, "--sink", "verify", "--exit-on-stop"), path, "--map",
+                                 f"{self.endpoint}={other}", "--rate", 0)
+        self.assert_stream(running.report, "s0", complete=3)
+
+    def test_packets_do_not_change_their_ip_version(self):
+        path, both = self.directory / "a.pcap", self.directory / "both.pcap"
+        four = [wire.frame(packet) for packet in wire.heap(1, bytes(3000))]
+        six = [wire.frame(packet, "ff15::1") for packet in wire.heap(1, bytes(3000))]
+        wire.write_pcap(path, four)
+        says = ["--to", "[ff15::9]:9 is IPv6", "the files are IPv4", "to 239.1.1.1:7148"]
+        self.refused("replay", path, "--port", "net_null0", "--to", "[ff15::9]:9", says=says)
+        wire.write_pcap(path, six)
+        says = ["--to", "239.9.9.9:9 is IPv4", "the files are IPv6", "to [ff15::1]:7148"]
+        self.refused("replay", path, "--port", "net_null0", "--to", "239.9.9.9:9", says=says)
+        wire.write_pcap(both, four + six)
+        finished = self.run_program("replay", both, "--port", "net_null0", "--to", "[ff15::9]:9", "--rate", 0)
+        replayed = finished.report["replays"][0]
+        self.assertEqual((replayed["packets"], replayed["pass"]["not_udp"]), (len(six), len(four)), replayed)
+        self.assertIn("of the new destination's IP version", finished.err)
 
     def test_interrupted_captures_and_replays_end_orderly(self):
         path = self.directory / "a.pcap"
         running = self.capture(path)
-        sender = self.start("send", ENDPOINT, "--port", self.device("client"), "--heap-size", "64KiB", "--rate", "1Gbps")
+        sender = self.start("send", self.endpoint, "--port", self.device("client"), "--heap-size", "64KiB", "--rate", "1Gbps")
         running.wait_for(lambda: path.exists() and path.stat().st_size > 1 << 20, "a capture of 1 MiB")
         running.interrupt()
         report = running.wait().report
@@ -135,7 +170,7 @@ class Capture(harness.ProgramTest):
     def full(self, path, **options):
         """A capture whose disk is full after 2 MB."""
         running = self.capture(path, report=True, **options)
-        sender = self.start("send", ENDPOINT, "--port", self.device("client"), "--heap-size", "64KiB", "--rate", "2Gbps",
+        sender = self.start("send", self.endpoint, "--port", self.device("client"), "--heap-size", "64KiB", "--rate", "2Gbps",
                             "--duration", 20)
         ended = running.wait(status=1)
         sender.interrupt()
@@ -189,12 +224,12 @@ class Capture(harness.ProgramTest):
                      says=["is not a pcap file"])
 
     def test_refusals(self):
-        self.refused("capture", ENDPOINT, "--port", "net_null0", says=["needs a file"])
+        self.refused("capture", self.endpoint, "--port", "net_null0", says=["needs a file"])
         self.refused("capture", "a.pcap", "--port", "net_null0", says=["needs an endpoint"])
         self.refused("capture", "239.1.1.1", "a.pcap", "--port", "net_null0", says=["239.1.1.1", "port"])
-        self.refused("capture", ENDPOINT, self.directory / "no" / "a.pcap", "--port", "net_null0", status=1,
+        self.refused("capture", self.endpoint, self.directory / "no" / "a.pcap", "--port", "net_null0", status=1,
                      says=["there is no directory"])
-        self.refused("capture", ENDPOINT, "a.pcap", "--file", "a.pcap", "--port", "net_null0", says=["two captures"])
+        self.refused("capture", self.endpoint, "a.pcap", "--file", "a.pcap", "--port", "net_null0", says=["two captures"])
         self.refused("replay", "--port", "net_null0", says=["needs a file"])
         self.refused("replay", self.directory / "none.pcap", "--port", "net_null0", status=1,
                      says=["No such file or directory"])

@@ -208,7 +208,8 @@ class Chunks(harness.ProgramTest):
         self.assertIn("8 chunks x 64 KiB of payload = 512 KiB", finished.out)
 
 
-def configuration(lcores, heaps=4000, impair="", live="", sink='kind = "verify"', window=4, sender="", stream=""):
+def configuration(lcores, heaps=4000, impair="", live="", sink='kind = "verify"', window=4, sender="", stream="",
+                  endpoint=ENDPOINT):
     return f"""version = 1
 {live}
 [[port]]
@@ -217,7 +218,7 @@ device = "net_ring0"
 [[receive]]
 name = "s0"
 port = "p0"
-endpoints = ["{ENDPOINT}"]
+endpoints = ["{endpoint}"]
 lcores = {lcores}
 {stream}
 [receive.chunk]
@@ -229,7 +230,7 @@ window = {window}
 [[send]]
 name = "d0"
 port = "p0"
-endpoints = ["{ENDPOINT}"]
+endpoints = ["{endpoint}"]
 heap_size = 1024
 heaps = {heaps}
 verify = true
@@ -247,9 +248,9 @@ class Loops(harness.ProgramTest):
         return self.run_program("run", "--config", path, **more)
 
     def test_several_lcores_fill_the_same_chunks(self):
-        for lcores in ([0], [0, 1]):
-            with self.subTest(lcores=lcores):
-                found = self.check_chunks(self.run_plan(configuration(lcores)).report)
+        for lcores, endpoint in (([0], ENDPOINT), ([0, 1], ENDPOINT), ([0, 1], "[ff15::1]:7148")):
+            with self.subTest(lcores=lcores, endpoint=endpoint):
+                found = self.check_chunks(self.run_plan(configuration(lcores, endpoint=endpoint)).report)
                 counted = found["packets"]
                 # The first heap carries descriptors, so it has another length.
                 self.assertEqual(counted["bad_length"], 1)

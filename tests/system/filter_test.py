@@ -9,17 +9,16 @@ GROUP = "239.1.1.1"
 ENDPOINT = f"{GROUP}:7148"
 
 
-def frames():
-    """20 heaps of 4 packets; item 0x1600 is heap % 5, in every packet; odd heaps come from 10.0.0.1, even ones from
-    10.9.0.1."""
+def frames(group=GROUP, odd="10.0.0.1", even="10.9.0.1"):
+    """20 heaps of 4 packets; item 0x1600 is heap % 5, in every packet; odd and even heaps come from different hosts."""
     made = []
     for number in range(1, 21):
         payload = bytes([number]) * 4000
         for offset in range(0, 4000, 1000):
             items = [(wire.ADDRESSED, 0x1000, 0), (wire.IMMEDIATE, 0x1600, number % 5)]
             data = wire.packet(number, offset, payload[offset:offset + 1000], 4000, items)
-            made.append(wire.frame(data, GROUP, source="10.0.0.1" if number % 2 else "10.9.0.1"))
-    made.append(wire.frame(wire.stop(1000), GROUP))
+            made.append(wire.frame(data, group, source=odd if number % 2 else even))
+    made.append(wire.frame(wire.stop(1000), group))
     return made
 
 
@@ -46,6 +45,17 @@ class Filters(harness.ProgramTest):
                 self.assert_stream(report, "s0", received=81, placed=4 * len(heaps), control=control,
                                    filtered=81 - 4 * len(heaps) - control, complete=len(heaps), held=0)
                 self.assertEqual(harness.broken_identities(report), [])
+
+    def test_addresses_of_ipv6(self):
+        capture = self.directory / "six.pcap"
+        wire.write_pcap(capture, frames("ff15::1", "fd00:0:0:1::7", "fd00:0:0:2::7") + frames())
+        for expression, six, four in (("source in fd00:0:0:1::/64", 10, 0), ("source != fd00:0:0:2::7", 10, 20),
+                                      ("destination == ff15::1", 20, 0), ("source in 10.0.0.0/16", 0, 10)):
+            with self.subTest(expression=expression):
+                report = self.run_program("recv", "[ff15::1]:7148", ENDPOINT, "--port", f"net_pcap0,rx_pcap={capture}",
+                                          "--filter", expression).report
+                self.assert_stream(report, "s0", complete=six, malformed=0)
+                self.assert_stream(report, "s1", complete=four, malformed=0)
 
     def test_a_configuration_may_hold_one(self):
         capture = self.directory / "in.pcap"

@@ -30,7 +30,14 @@ class Loopback(harness.ProgramTest):
         self.check_all_arrive(8)
 
     def test_jumbo_packets(self):
-        self.check_all_arrive(20, "--heap-size", "1MiB", "--max-packet-size", "8900")
+        for endpoint in ("239.10.10.0:7148", "[ff15::1]:7148"):
+            with self.subTest(endpoint=endpoint):
+                self.check_all_arrive(20, endpoint, "--heap-size", "1MiB", "--max-packet-size", "8900")
+
+    def test_several_endpoints_and_lcores(self):
+        for endpoints in ("239.10.10.0+3:7148", "[ff15::1]+3:7148"):
+            with self.subTest(endpoints=endpoints):
+                self.check_all_arrive(200, endpoints, "--joint", "--heap-size", "64KiB")
 
     def test_heaps_of_one_small_packet(self):
         self.check_all_arrive(5000, "--heap-size", "64")

@@ -122,21 +122,26 @@ class Files(PcapTest):
 
     def test_a_range_is_one_stream(self):
         heaps = payloads(8, 5000)
-        frames = [wire.frame(data, f"239.1.1.{number % 4}") for number, payload in heaps.items()
-                  for data in wire.heap(number, payload)]
-        report, received = self.receive(frames, endpoints=("239.1.1.0+3:7148",))
-        self.assertEqual(received.complete(), heaps)
-        self.assertEqual(len(report["streams"]), 1)
+        for stem, endpoint in (("239.1.1.", "239.1.1.0+3:7148"), ("ff15::", "[ff15::]+3:7148")):
+            with self.subTest(endpoint=endpoint):
+                frames = [wire.frame(data, f"{stem}{number % 4}") for number, payload in heaps.items()
+                          for data in wire.heap(number, payload)]
+                report, received = self.receive(frames, endpoints=(endpoint,))
+                self.assertEqual(received.complete(), heaps)
+                self.assertEqual(len(report["streams"]), 1)
 
     def test_a_named_source_excludes_others(self):
         heaps, others = payloads(3, 4000, 1), payloads(3, 4000, 2)
-        frames = [wire.frame(data, GROUP, source="10.0.0.7") for number in heaps for data in
-                  wire.heap(number, heaps[number])]
-        frames += [wire.frame(data, GROUP, source="10.0.0.8") for number in others for data in
-                   wire.heap(number, others[number])]
-        report, received = self.receive(frames, endpoints=("239.1.1.1:7148@10.0.0.7",))
-        self.assertEqual(received.complete(), heaps)
-        self.assertEqual(report["ports"][0]["rx"]["unmatched"], 12)
+        for group, ours, another, endpoint in ((GROUP, "10.0.0.7", "10.0.0.8", "239.1.1.1:7148@10.0.0.7"),
+                                               ("ff15::1", "fd00::7", "fd00::8", "[ff15::1]:7148@fd00::7")):
+            with self.subTest(endpoint=endpoint):
+                frames = [wire.frame(data, group, source=ours) for number in heaps for data in
+                          wire.heap(number, heaps[number])]
+                frames += [wire.frame(data, group, source=another) for number in others for data in
+                           wire.heap(number, others[number])]
+                report, received = self.receive(frames, endpoints=(endpoint,))
+                self.assertEqual(received.complete(), heaps)
+                self.assertEqual(report["ports"][0]["rx"]["unmatched"], 12)
 
 
 class Trouble(PcapTest):
@@ -208,11 +213,14 @@ class Trouble(PcapTest):
 
     def test_a_stop_item_stops_when_asked_to(self):
         heaps = payloads(4, 5000)
-        frames = frames_of({1: heaps[1], 2: heaps[2]}) + [wire.frame(wire.stop(1000), GROUP)]
-        frames += frames_of({3: heaps[3], 4: heaps[4]})
-        report, received = self.receive(frames, "--stop-on-stop-item")
-        self.assertEqual(received.complete(), {1: heaps[1], 2: heaps[2]})
-        self.assert_stream(report, "s0", stopped=10, complete=2)
+        packets = [data for number in (1, 2) for data in wire.heap(number, heaps[number])] + [wire.stop(1000)]
+        packets += [data for number in (3, 4) for data in wire.heap(number, heaps[number])]
+        for group, endpoint in ((GROUP, ENDPOINT), ("ff15::1", "[ff15::1]:7148")):
+            with self.subTest(endpoint=endpoint):
+                report, received = self.receive([wire.frame(data, group) for data in packets], "--stop-on-stop-item",
+                                                endpoints=(endpoint,))
+                self.assertEqual(received.complete(), {1: heaps[1], 2: heaps[2]})
+                self.assert_stream(report, "s0", stopped=10, complete=2)
 
     def test_hostile_packets_change_nothing_but_counters(self):
         heaps = payloads(50, 20000)

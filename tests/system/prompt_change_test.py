@@ -10,12 +10,17 @@ from terminal import PROMPT, Terminal
 ENDPOINT = "239.10.10.10:7148"
 
 
-class Change(harness.ProgramTest):
+class Busy(harness.ProgramTest):
     """A ring that a sender keeps busy, with room for more streams."""
+
+    groups = "239.10.10.{}"
+
+    def endpoint(self, number, more=""):
+        return f"{self.groups.format(number)}{more}:7148"
 
     def config(self):
         path = self.directory / "start.toml"
-        path.write_text("""version = 1
+        path.write_text(f"""version = 1
 [runtime]
 live = true
 control = "off"
@@ -27,7 +32,7 @@ device = "net_ring0"
 [[receive]]
 name = "s0"
 port = "p0"
-endpoints = ["239.10.10.10+1:7148"]
+endpoints = ["{self.endpoint(10, "+1")}"]
 [receive.heaps]
 max_bytes = "128KiB"
 on_full = "block"
@@ -36,7 +41,7 @@ kind = "verify"
 [[send]]
 name = "d0"
 port = "p0"
-endpoints = ["239.10.10.10+3:7148"]
+endpoints = ["{self.endpoint(10, "+3")}"]
 rate = "20Mbps"
 heap_size = "32KiB"
 verify = true
@@ -75,17 +80,20 @@ verify = true
         self.assertEqual(harness.broken_identities(report), [])
         return report
 
+
+class ComesAndGoes(Busy):
     def test_a_stream_comes_and_goes_and_the_other_loses_nothing(self):
-        self.command("stream add s1 port p0 endpoints 239.10.10.12:7148 heaps.max_bytes 128KiB sink.kind verify",
-                     "stream s1 receives 239.10.10.12:7148")
+        first, second = self.endpoint(12), self.endpoint(13)
+        self.command(f"stream add s1 port p0 endpoints {first} heaps.max_bytes 128KiB sink.kind verify",
+                     f"stream s1 receives {first}")
         self.wait_for(lambda: self.numbers("stream", "s1")["heaps.complete"] >= 3, "heaps of s1")
         self.assertEqual(self.numbers("stream", "s1")["info.wrong"], 0)
-        self.command("endpoint add s1 239.10.10.13:7148", "also receives")
+        self.command(f"endpoint add s1 {second}", "also receives")
         unmatched = self.numbers("port", "p0")["rx.unmatched"]
         before = self.received("s1")
         self.wait_for(lambda: self.received("s1") > before + 100, "packets of two groups")
         self.assertEqual(self.numbers("port", "p0")["rx.unmatched"], unmatched)
-        self.command("endpoint delete s1 239.10.10.12:7148", "no longer receives")
+        self.command(f"endpoint delete s1 {first}", "no longer receives")
         self.wait_for(lambda: self.numbers("port", "p0")["rx.unmatched"] > unmatched, "packets of nobody")
         self.command("stream delete s1", "deleted")
         self.assertNotIn("s1", self.command("show config"))
@@ -94,6 +102,12 @@ verify = true
         heaps = self.assert_stream(report, "s0", evicted=0, timed_out=0, dropped_full=0)
         self.assertEqual(heaps["info"]["wrong"], 0)
 
+
+class ComesAndGoesOverIpv6(ComesAndGoes):
+    groups = "[ff15::{:x}]"
+
+
+class Change(Busy):
     def test_a_stream_of_the_start_is_deleted_and_the_run_ends_in_order(self):
         self.wait_for(lambda: self.received("s0") > 0, "packets of s0")
         self.command("stream delete s0", "deleted")

@@ -5,6 +5,7 @@
 import json
 
 import harness
+import wire
 
 
 class Selftest(harness.ProgramTest):
@@ -35,8 +36,13 @@ class Selftest(harness.ProgramTest):
 
     def test_packets_into_a_file(self):
         capture = self.directory / "out.pcap"
-        document = self.selftest("--port", f"net_pcap0,tx_pcap={capture}", "--to", "239.1.2.3:4567")
-        self.assertEqual(document["failed"], 0, document)
+        for to, at in (("239.1.2.3:4567", 36), ("[ff15::3]:4567", 56)):
+            with self.subTest(to=to):
+                document = self.selftest("--port", f"net_pcap0,tx_pcap={capture}", "--to", to)
+                self.assertEqual(document["failed"], 0, document)
+                for frame in wire.read_pcap(capture):
+                    self.assertEqual(frame[at:at + 2], (4567).to_bytes(2, "big"))
+                    self.assertEqual(set(wire.udp_payload(frame)), {0x5A})
 
     def test_a_port_without_a_peer_is_no_failure(self):
         socket = self.directory / "memif.sock"

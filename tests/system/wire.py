@@ -74,8 +74,11 @@ def checksum(header):
     return total ^ 0xFFFF
 
 
-def frame(payload, group="239.1.1.1", port=7148, source="10.0.0.1", source_port=40000, ttl=1):
-    """A multicast UDP datagram in its Ethernet frame, UDP checksum 0."""
+def frame(payload, group="239.1.1.1", port=7148, source=None, source_port=40000, ttl=1):
+    """A multicast UDP datagram in its Ethernet frame: of IPv4 with UDP checksum 0, or of IPv6, as the group is."""
+    if ":" in group:
+        return frame6(payload, group, port, source or "fd00::1", source_port, ttl)
+    source = source or "10.0.0.1"
     address = socket.inet_aton(group)
     mac = bytes([0x01, 0x00, 0x5E, address[1] & 0x7F, address[2], address[3]])
     udp = struct.pack(">HHHH", source_port, port, 8 + len(payload), 0) + payload
@@ -85,8 +88,27 @@ def frame(payload, group="239.1.1.1", port=7148, source="10.0.0.1", source_port=
     return (ethernet + head + udp).ljust(60, b"\0")
 
 
+def frame6(payload, group, port, source, source_port, ttl):
+    to, sender = (socket.inet_pton(socket.AF_INET6, address) for address in (group, source))
+    udp = struct.pack(">HHHH", source_port, port, 8 + len(payload), 0) + payload
+    udp = udp[:6] + struct.pack(">H", udp_checksum6(sender + to, udp) or 0xFFFF) + udp[8:]
+    head = struct.pack(">IHBB", 6 << 28, len(udp), 17, ttl) + sender + to
+    return b"\x33\x33" + to[12:] + b"\x02\0\0\0\0\x01\x86\xdd" + head + udp
+
+
+def udp_checksum6(addresses, udp):
+    """The checksum of a UDP datagram over IPv6; 0 if it holds its own, correct one."""
+    return checksum(addresses + struct.pack(">II", len(udp), 17) + udp + b"\0" * (len(udp) % 2))
+
+
 def udp_payload(data):
     """The UDP payload of an untagged Ethernet frame without IP options, with everything in front of it checked."""
+    if data[12:14] == b"\x86\xdd":
+        length = struct.unpack(">H", data[18:20])[0]
+        udp = data[54:54 + length]
+        assert data[14] >> 4 == 6 and data[20] == 17 and len(udp) == length == struct.unpack(">H", data[58:60])[0]
+        assert data[60:62] != b"\0\0" and udp_checksum6(data[22:54], udp) == 0, data[:62].hex()
+        return udp[8:]
     assert data[12:14] == b"\x08\0" and data[14] == 0x45 and data[23] == 17, data[:42].hex()
     assert checksum(data[14:34]) == 0, data[14:34].hex()
     length = struct.unpack(">H", data[38:40])[0]

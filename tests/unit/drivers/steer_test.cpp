@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/ipv6_bytes.hpp"
 #include "tests/unit/drivers/xdp_lab.hpp"
 
 namespace spead::drivers::test {
@@ -17,6 +18,8 @@ using Bytes = std::vector<std::uint8_t>;
 constexpr std::uint32_t kGroup = 0xEF010101;  // 239.1.1.1
 constexpr std::uint32_t kSource = 0x0A090002;
 constexpr std::uint16_t kPort = 7148;
+constexpr Ipv6 kGroup6{0xFF15'0000'0000'0000, 1};
+constexpr Ipv6 kSource6{0xFD00'0009'0000'0000, 2};
 
 void put16(Bytes& bytes, unsigned value) {
     bytes.push_back(static_cast<std::uint8_t>(value >> 8));
@@ -66,6 +69,45 @@ Bytes frame(const Shape& s) {
     return bytes;
 }
 
+void put(Bytes& bytes, const Ipv6& address) {
+    bytes.resize(bytes.size() + 16);
+    store_ipv6(bytes.data() + bytes.size() - 16, address);
+}
+
+struct Shape6 {
+    std::vector<std::array<unsigned, 2>> tags = {};  ///< protocol and control word of each
+    unsigned ether_type = ETH_P_IPV6;
+    unsigned version = 6;
+    unsigned next_header = 17;
+    Bytes extension = {};  ///< whole extension headers; the last one names UDP
+    Ipv6 source = kSource6;
+    Ipv6 group = kGroup6;
+    std::uint16_t port = kPort;
+    std::size_t payload = 64;
+};
+
+Bytes frame(const Shape6& s) {
+    Bytes bytes{0x33, 0x33, 0, 0, 0, 1, 0x02, 0, 0, 0, 0, 1};
+    for (const auto& tag : s.tags) {
+        put16(bytes, tag[0]);
+        put16(bytes, tag[1]);
+    }
+    put16(bytes, s.ether_type);
+    put16(bytes, s.version << 12);
+    put16(bytes, 0);
+    put16(bytes, static_cast<unsigned>(s.extension.size() + 8 + s.payload));
+    put16(bytes, s.next_header << 8 | 1);
+    put(bytes, s.source);
+    put(bytes, s.group);
+    bytes.insert(bytes.end(), s.extension.begin(), s.extension.end());
+    put16(bytes, 40000);
+    put16(bytes, s.port);
+    put16(bytes, static_cast<unsigned>(8 + s.payload));
+    put16(bytes, 0xBEEF);  // the program checks no sum
+    bytes.resize(bytes.size() + s.payload);
+    return bytes;
+}
+
 class Steer : public testing::Test {
   protected:
     void SetUp() override {
@@ -88,23 +130,33 @@ class Steer : public testing::Test {
         const std::uint32_t queue = 0;
         ASSERT_EQ(bpf_map_update_elem(steer_.map(STEER_SOCKETS), &queue, &socket_, 0), 0);
     }
-    static SteerKey key(std::uint32_t source = 0) {
+    /// Returns the key of packets to the address; of `source` only, unless it is unspecified.
+    static SteerKey key(const IpAddress& address, const IpAddress& source = {}, std::uint16_t port = kPort) {
+        const auto store = [](std::uint32_t(&to)[4], const IpAddress& a) {
+            if (a.is_v6()) {
+                store_ipv6(to, a.v6());
+            } else {
+                to[0] = __builtin_bswap32(a.v4().value);
+            }
+        };
         SteerKey k{};
-        k.address = __builtin_bswap32(kGroup);
-        k.source = __builtin_bswap32(source);
-        k.port = __builtin_bswap16(kPort);
+        store(k.address, address);
+        store(k.source, source);
+        k.port = __builtin_bswap16(port);
+        k.version = address.is_v6() ? 6 : 4;
         return k;
     }
-    void want(std::uint32_t source = 0, std::uint32_t vlan = STEER_ANY_VLAN) const {
+    void want(const SteerKey& k, std::uint32_t vlan = STEER_ANY_VLAN) const {
         SteerValue value{};
         value.vlan = vlan;
         const std::vector<SteerValue> values(cpus(), value);
-        const SteerKey k = key(source);
         ASSERT_EQ(bpf_map_update_elem(steer_.map(STEER_ENDPOINTS), &k, values.data(), BPF_ANY), 0);
     }
-    std::uint64_t hits(std::uint32_t source = 0) const {
+    void want(std::uint32_t source = 0, std::uint32_t vlan = STEER_ANY_VLAN) const {
+        want(key(kGroup, source), vlan);
+    }
+    std::uint64_t hits(const SteerKey& k) const {
         std::vector<SteerValue> values(cpus());
-        const SteerKey k = key(source);
         EXPECT_EQ(bpf_map_lookup_elem(steer_.map(STEER_ENDPOINTS), &k, values.data()), 0);
         std::uint64_t sum = 0;
         for (const auto& value : values) {
@@ -112,17 +164,19 @@ class Steer : public testing::Test {
         }
         return sum;
     }
+    std::uint64_t hits(std::uint32_t source = 0) const { return hits(key(kGroup, source)); }
     /// Returns the number of packets that were left to the kernel, and the source of the last.
-    std::pair<std::uint64_t, std::uint32_t> passed(std::uint32_t group, unsigned port) const {
+    std::pair<std::uint64_t, IpAddress> passed(const IpAddress& group, unsigned port) const {
         std::vector<SteerPassed> values(cpus());
-        SteerKey k{};
-        k.address = __builtin_bswap32(group);
-        k.port = __builtin_bswap16(static_cast<std::uint16_t>(port));
-        std::pair<std::uint64_t, std::uint32_t> sum{};
+        const SteerKey k = key(group, {}, static_cast<std::uint16_t>(port));
+        std::pair<std::uint64_t, IpAddress> sum{};
         if (bpf_map_lookup_elem(steer_.map(STEER_PASSED), &k, values.data()) == 0) {
             for (const SteerPassed& value : values) {
                 sum.first += value.packets;
-                sum.second = value.packets != 0 ? __builtin_bswap32(value.source) : sum.second;
+                if (value.packets != 0) {
+                    sum.second = group.is_v6() ? IpAddress(load_ipv6(value.source))
+                                               : IpAddress(__builtin_bswap32(value.source[0]));
+                }
             }
         }
         return sum;
@@ -144,6 +198,7 @@ class Steer : public testing::Test {
         return run.retval;
     }
     std::uint32_t action(const Shape& shape) const { return action(frame(shape)); }
+    std::uint32_t action(const Shape6& shape) const { return action(frame(shape)); }
 
     LoadedSteer steer_;
     int socket_ = -1;
@@ -245,9 +300,9 @@ TEST_F(Steer, UdpThatIsLeftToTheKernelIsCountedByItsEndpoint) {
     action(Shape{.fragment = 0x2000});
     EXPECT_EQ(action(Shape{}), XDP_REDIRECT);
     EXPECT_EQ(passed(kGroup, kPort).first, 2U);
-    EXPECT_NE(passed(kGroup, kPort).second, kSource);
-    EXPECT_EQ(passed(kGroup, kPort + 1), std::pair(std::uint64_t{1}, kSource));
-    EXPECT_EQ(passed(kGroup + 1, kPort), std::pair(std::uint64_t{0}, std::uint32_t{0}));
+    EXPECT_NE(passed(kGroup, kPort).second, IpAddress(kSource));
+    EXPECT_EQ(passed(kGroup, kPort + 1), std::pair(std::uint64_t{1}, IpAddress(kSource)));
+    EXPECT_EQ(passed(kGroup + 1, kPort), std::pair(std::uint64_t{0}, IpAddress{}));
 }
 
 TEST_F(Steer, MadeUpEndpointsDoNotMakeTheTableGrow) {
@@ -268,6 +323,77 @@ TEST_F(Steer, AClosedSocketLeavesTheMap) {
     ::close(socket_);
     socket_ = -1;
     EXPECT_EQ(action(Shape{}), XDP_PASS);
+}
+
+TEST_F(Steer, AnIpv6EndpointsPacketsGoToTheSocketAndAreCounted) {
+    EXPECT_EQ(action(Shape6{}), XDP_PASS);
+    want(key(kGroup6));
+    EXPECT_EQ(action(Shape6{}), XDP_REDIRECT);
+    EXPECT_EQ(action(Shape6{.source = {0xFE80'0000'0000'0000, 7}}), XDP_REDIRECT);
+    EXPECT_EQ(action(Shape6{.tags = {{ETH_P_8021AD, 10}, {ETH_P_8021Q, 20}}}), XDP_REDIRECT);
+    EXPECT_EQ(action(Shape6{.tags = {{ETH_P_8021AD, 1}, {ETH_P_8021Q, 2}, {ETH_P_8021Q, 3}}}), XDP_PASS);
+    EXPECT_EQ(hits(key(kGroup6)), 3U);
+}
+
+TEST_F(Steer, AnythingElseOfIpv6StaysWithTheKernel) {
+    want(key(kGroup6));
+    want();
+    EXPECT_EQ(action(Shape6{.port = kPort + 1}), XDP_PASS);
+    EXPECT_EQ(action(Shape6{.group = {kGroup6.high, kGroup6.low + 1}}), XDP_PASS);
+    EXPECT_EQ(action(Shape6{.group = {kGroup6.high + 1, kGroup6.low}}), XDP_PASS);
+    EXPECT_EQ(action(Shape6{.next_header = 6}), XDP_PASS);   // TCP
+    EXPECT_EQ(action(Shape6{.next_header = 58}), XDP_PASS);  // ICMPv6: NDP, MLD
+    EXPECT_EQ(action(Shape6{.ether_type = ETH_P_IP}), XDP_PASS);
+    EXPECT_EQ(action(Shape6{.version = 4}), XDP_PASS);
+    EXPECT_EQ(hits(key(kGroup6)), 0U);
+    EXPECT_EQ(action(Shape{}), XDP_REDIRECT) << "IPv4 beside it";
+    EXPECT_EQ(action(Shape6{}), XDP_REDIRECT);
+}
+
+TEST_F(Steer, Ipv6WithExtensionHeadersStaysWithTheKernel) {
+    want(key(kGroup6));
+    const Bytes padding{17, 0, 1, 4, 0, 0, 0, 0};
+    const Bytes fragment{17, 0, 0, 1, 0, 0, 0, 7};
+    EXPECT_EQ(action(Shape6{.next_header = 0, .extension = padding}), XDP_PASS);
+    EXPECT_EQ(action(Shape6{.next_header = 60, .extension = padding}), XDP_PASS);
+    EXPECT_EQ(action(Shape6{.next_header = 44, .extension = fragment}), XDP_PASS);
+}
+
+TEST_F(Steer, AnIpv6EndpointMayNameItsSourceAndItsVlan) {
+    want(key(kGroup6, kSource6), 10);
+    const Shape6 from_another{.tags = {{ETH_P_8021Q, 10}}, .source = {kSource6.high, kSource6.low + 1}};
+    EXPECT_EQ(action(Shape6{.tags = {{ETH_P_8021Q, 10}}}), XDP_REDIRECT);
+    EXPECT_EQ(action(Shape6{}), XDP_PASS);
+    EXPECT_EQ(action(Shape6{.tags = {{ETH_P_8021Q, 11}}}), XDP_PASS);
+    EXPECT_EQ(action(from_another), XDP_PASS);
+    EXPECT_EQ(hits(key(kGroup6, kSource6)), 1U);
+    EXPECT_EQ(passed(kGroup6, kPort), std::pair(std::uint64_t{3}, IpAddress(from_another.source)));
+}
+
+/// Tests addresses whose first words are alike.
+TEST_F(Steer, OneVersionNeverPassesForTheOther) {
+    want();
+    const std::uint64_t high = std::uint64_t{kGroup} << 32;
+    EXPECT_EQ(action(Shape6{.group = {high, 0}}), XDP_PASS);
+    EXPECT_EQ(action(Shape6{.group = IpAddress(kGroup).v6()}), XDP_PASS) << "mapped";
+    const SteerKey alike = key(Ipv6{std::uint64_t{kGroup + 1} << 32, 0});
+    want(alike);
+    EXPECT_EQ(action(Shape{.group = kGroup + 1}), XDP_PASS);
+    EXPECT_EQ(hits() + hits(alike), 0U);
+}
+
+TEST_F(Steer, WhatIsTruncatedOfIpv6StaysWithTheKernel) {
+    want(key(kGroup6));
+    for (const Shape6& shape : {Shape6{}, Shape6{.tags = {{ETH_P_8021AD, 10}, {ETH_P_8021Q, 20}}}}) {
+        const Bytes whole = frame(shape);
+        const std::size_t headers = whole.size() - shape.payload;
+        for (std::size_t length = ETH_HLEN; length < headers; ++length) {
+            const Bytes cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
+            ASSERT_EQ(action(cut), XDP_PASS) << length << " of " << whole.size();
+        }
+        const Bytes bare(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(headers));
+        EXPECT_EQ(action(bare), XDP_REDIRECT);
+    }
 }
 
 }  // namespace

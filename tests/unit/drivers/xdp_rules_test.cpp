@@ -2,6 +2,7 @@
 #include "drivers/xdp_rules.hpp"
 
 #include "base/error.hpp"
+#include "base/ipv6_bytes.hpp"
 #include "tests/unit/drivers/xdp_lab.hpp"
 
 namespace spead::drivers::test {
@@ -61,7 +62,7 @@ TEST_F(XdpRules, ComeAndGoInTheMap) {
 
 TEST_F(XdpRules, TellTheirTextAndHits) {
     table_->add(rule("239.1.1.1:7148", 10));
-    const SteerKey key{__builtin_bswap32(0xEF010101), 0, __builtin_bswap16(7148), 0};
+    const SteerKey key{{__builtin_bswap32(0xEF010101)}, {}, __builtin_bswap16(7148), 4};
     std::vector<SteerValue> values(static_cast<std::size_t>(libbpf_num_possible_cpus()));
     ASSERT_EQ(bpf_map_lookup_elem(map(), &key, values.data()), 0);
     for (std::size_t cpu = 0; cpu < values.size(); ++cpu) {
@@ -80,9 +81,9 @@ TEST_F(XdpRules, TellWhatTheProgramPassed) {
     const int passed = steer_.map(STEER_PASSED);
     std::vector<SteerPassed> values(static_cast<std::size_t>(libbpf_num_possible_cpus()));
     for (std::uint32_t i = 0; i < STEER_MAX_PASSED; ++i) {
-        const SteerKey key{__builtin_bswap32(0xEF010100 + i), 0, __builtin_bswap16(7148), 0};
+        const SteerKey key{{__builtin_bswap32(0xEF010100 + i)}, {}, __builtin_bswap16(7148), 4};
         for (std::size_t cpu = 0; cpu < values.size(); ++cpu) {
-            values[cpu] = {10 + i + cpu, __builtin_bswap32(0x0A000001 + static_cast<std::uint32_t>(cpu)), 0};
+            values[cpu] = {10 + i + cpu, {__builtin_bswap32(0x0A000001 + static_cast<std::uint32_t>(cpu))}};
         }
         ASSERT_EQ(bpf_map_update_elem(passed, &key, values.data(), BPF_NOEXIST), 0) << i;
     }
@@ -97,6 +98,36 @@ TEST_F(XdpRules, TellWhatTheProgramPassed) {
     }
     table_ = make_xdp_rules("dut");
     EXPECT_TRUE(table_->passed().empty()) << "new rules count anew";
+}
+
+TEST_F(XdpRules, OfIpv6HaveTheWordsOfPackets) {
+    table_->add(rule("[ff15::1]:7148"));
+    table_->add(rule("[ff15::1]:7148@fd00:9::2", 10));
+    SteerKey key{{}, {}, __builtin_bswap16(7148), 6};
+    store_ipv6(key.address, {0xFF15'0000'0000'0000, 1});
+    std::vector<SteerValue> values(static_cast<std::size_t>(libbpf_num_possible_cpus()));
+    ASSERT_EQ(bpf_map_lookup_elem(map(), &key, values.data()), 0);
+    EXPECT_EQ(values[0].vlan, static_cast<std::uint32_t>(STEER_ANY_VLAN));
+    store_ipv6(key.source, {0xFD00'0009'0000'0000, 2});
+    ASSERT_EQ(bpf_map_lookup_elem(map(), &key, values.data()), 0);
+    EXPECT_EQ(values[0].vlan, 10U);
+    EXPECT_NE(table_->rules().back().text.find("[ff15::1]:7148@fd00:9::2 vlan 10"), std::string::npos);
+    table_->remove(parse_endpoints("[ff15::1]:7148").front());
+    EXPECT_EQ(entries(), 1U);
+}
+
+TEST_F(XdpRules, TellWhatOfIpv6TheProgramPassed) {
+    SteerKey key{{}, {}, __builtin_bswap16(7148), 6};
+    store_ipv6(key.address, {0xFF15'0000'0000'0000, 1});
+    std::vector<SteerPassed> values(static_cast<std::size_t>(libbpf_num_possible_cpus()));
+    values[0].packets = 5;
+    store_ipv6(values[0].source, {0xFD00'0009'0000'0000, 2});
+    ASSERT_EQ(bpf_map_update_elem(steer_.map(STEER_PASSED), &key, values.data(), BPF_NOEXIST), 0);
+    const auto all = table_->passed();
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(to_string(all.front().endpoint), "[ff15::1]:7148");
+    EXPECT_EQ(to_string(all.front().source), "fd00:9::2");
+    EXPECT_EQ(all.front().packets, 5U);
 }
 
 TEST_F(XdpRules, TellThatAnotherProgramHasTakenTheirPlace) {

@@ -20,6 +20,7 @@ struct Made {
     std::uint64_t heap = 41;
     std::uint32_t payload = 1024;
     std::string source = "10.1.2.3";
+    std::string destination = "239.1.2.3";
     bool control = false;
     std::vector<std::uint64_t> words{};
 
@@ -35,8 +36,7 @@ struct Made {
         view.items = bytes.data();
         view.item_count = static_cast<std::uint32_t>(words.size());
         view.flags = control ? heap::PacketView::kControl : 0;
-        return expression.matches(
-            {view, {parse_ipv4(source), parse_ipv4("239.1.2.3"), 4000, 7148}, nullptr, 0});
+        return expression.matches({view, {parse_ip(source), parse_ip(destination), 4000, 7148}, nullptr, 0});
     }
 };
 
@@ -117,6 +117,48 @@ TEST(FilterExpression, SaysWhichPacketsMatch) {
     EXPECT_TRUE((Made{.control = true}.matches("control")));
 }
 
+TEST(FilterExpression, ComparesAddressesOfIpv6) {
+    const Made six{.source = "fd00:9::8000:0:0:2", .destination = "ff15::1"};
+    const struct {
+        const char* text;
+        bool matches;
+    } cases[] = {
+        {"source == fd00:9::8000:0:0:2", true},
+        {"source == FD00:9:0:0:8000::2", true},
+        {"source == fd00:9::8000:0:0:3", false},
+        {"source == fd00:8::8000:0:0:2", false},
+        {"source != fd00:9::8000:0:0:2", false},
+        {"source != fd00:9::8000:0:0:3", true},
+        {"source != 10.1.2.3", true},
+        {"destination == ff15::1", true},
+        {"destination == ff15::2", false},
+        {"destination in ff00::/8", true},
+        {"source in fd00:9::/32", true},
+        {"source in fd00:8::/32", false},
+        {"source in fd00:9::/64", true},
+        {"source in fd00:9:0:1::/64", false},
+        {"source in fd00:9::8000:0:0:0/65", true},
+        {"source in fd00:9::/65", false},
+        {"source in fd00:9::8000:0:0:2/127", true},
+        {"source in fd00:9::8000:0:0:2/128", true},
+        {"source in fd00:9::8000:0:0:2", true},
+        {"source in fd00:9::8000:0:0:3", false},
+        {"source in ::/0", true},
+        {"source in 8000::/1", true},
+        {"source in ::/1", false},
+        {"source in 0.0.0.0/0", false},
+        {"not source in ::/0 or destination == ff15::1", true},
+    };
+    for (const auto& c : cases)
+        EXPECT_EQ(six.matches(c.text), c.matches) << c.text;
+    // An IPv4 packet is of no IPv6 address, whatever its bits.
+    for (const char* text :
+         {"source in ::/0", "source in ::/1", "destination in ::/16", "source == ::10.1.2.3"})
+        EXPECT_FALSE(Made{}.matches(text)) << text;
+    EXPECT_TRUE(Made{}.matches("source != ff15::1"));
+    EXPECT_TRUE(Made{}.matches("source in 10.0.0.0/8 or source in fd00::/8"));
+}
+
 TEST(FilterExpression, AgreesWithEveryAssignmentOfItsTests) {
     for (unsigned bits = 0; bits < 16; bits++) {
         const bool a = (bits & 1) != 0, b = (bits & 2) != 0, c = (bits & 4) != 0, d = (bits & 8) != 0;
@@ -177,6 +219,14 @@ TEST(FilterExpression, SaysWhereItIsWrongAndWhatMayStandThere) {
         {"source in 10.0.0.0/", "at character 11", "0 to 32"},
         {"source in 10.1.2.3/8", "at character 11", "give 10.0.0.0/8"},
         {"source in", "the end at character 10", "IPv4"},
+        {"source == fd00::7::1", "`fd00::7::1` at character 11", "fd00::7"},
+        {"source == [fd00::7]", "`[` at character 11", "fd00::7"},
+        {"source == ::ffff:10.0.0.7", "`::ffff:10.0.0.7` at character 11", "10.0.0.7"},
+        {"source == fe80::7%eth0", "`%` at character 18", "`and`"},
+        {"source in fd00::/129", "`fd00::/129` at character 11", "0 to 128"},
+        {"source in fd00::7/64", "at character 11", "give fd00::/64"},
+        {"source in fd00:0:0:1:8000::/64", "at character 11", "give fd00:0:0:1::/64"},
+        {"source in 10.0.0.0/64", "at character 11", "0 to 32"},
         {"heap == 1 && heap == 2", "`&` at character 11", "`and`"},
         {"heap == 1 \x01", "`\\x01` at character 11", "`and`"},
     };

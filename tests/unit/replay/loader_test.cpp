@@ -212,8 +212,8 @@ TEST_F(Loading, ADestinationThatNoDatagramHadIsTold) {
         wire::parse_udp(datagram.bytes.data(), datagram.bytes.size(), datagram.bytes.size(), false, udp),
         PortOutcome::stream);
     RewriteRules rules;
-    rules.map[{udp.dst_ip, udp.dst_port}] = {Ipv4{0xEF000001}, 7148};
-    rules.map[{0xEF090909, 7148}] = {Ipv4{0xEF000002}, 7148};
+    rules.map[{udp.destination(), udp.dst_port}] = {Ipv4{0xEF000001}, 7148};
+    rules.map[{Ipv4{0xEF090909}, 7148}] = {Ipv4{0xEF000002}, 7148};
     Loader loader({write("a.pcap", {datagram})}, Loader::Order::time, rules, 0, "test");
     EXPECT_EQ(loader.unmatched(), std::nullopt) << "nothing is known yet";
     EXPECT_EQ(pass(loader, 1 << 20).size(), 1U);

@@ -56,6 +56,14 @@ TEST(PortAssignment, OneLcoreHasTheQueueToItself) {
     EXPECT_FALSE(s.by_heap_count);
 }
 
+TEST(PortAssignment, EndpointsOfIpv6HaveEntriesOfTheXdpMap) {
+    const std::vector<Endpoint> six = parse_endpoints("[ff15::1]+1:7148@fd00::7");
+    const std::vector<StreamOnPort> streams{{0, six, {5}}};
+    const PortAssignment s = assign_queues(0, flows(), Cpus{5}, 1, streams, {});
+    ASSERT_THAT(s.rules, SizeIs(2));
+    EXPECT_EQ(s.rules[1].rule.endpoint, six[1]);
+}
+
 TEST(PortAssignment, WhereThereIsOneQueueTheOtherLcoresWorkBehindIt) {
     const std::vector<StreamOnPort> streams{{0, kOne, {5, 6, 7}}, {1, kFour, {6}}};
     const PortAssignment s = assign_queues(0, {}, Cpus{5, 6, 7}, 1, streams, {});

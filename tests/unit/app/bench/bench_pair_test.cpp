@@ -108,6 +108,16 @@ TEST(BenchPair, EachEndHasItsHalfOfThePlan) {
     EXPECT_GE(far.receives[0].max_bytes, 65536U);
 }
 
+TEST(BenchPair, GroupsMayBeOfIpv6) {
+    PairOptions options = options_of(PairKind::latency);
+    options.to = "[ff15::71]:7148";
+    EXPECT_NO_THROW(check_pair(options));
+    const runtime::Plan both = pair_plan(options, {1024, 1024}, {true, true});
+    EXPECT_EQ(both.sends[0].endpoint_texts, std::vector<std::string>{"[ff15::71]:7148"});
+    EXPECT_EQ(both.receives[1].endpoint_texts, std::vector<std::string>{"[ff15::71]:7149"});
+    expect_refused("bench link --to [fd00::1]:7148", {"--to", "multicast"});
+}
+
 TEST(BenchPair, LatencyGoesThereAndBackOnTwoEndpoints) {
     const PairCase c{1024, 1024};
     const runtime::Plan both = pair_plan(options_of(PairKind::latency), c, {true, true});

@@ -48,17 +48,31 @@ TEST(ReplayCommand, PacesExcludeEachOther) {
 TEST(ReplayCommand, DestinationsHaveTheirMacAddresses) {
     const replay::RewriteRules to = options("--to 239.2.2.2:99 --ttl 7 --strip-vlan").rules;
     ASSERT_TRUE(to.to);
-    EXPECT_EQ(to.to->address.value, 0xEF020202U);
+    EXPECT_EQ(to.to->address, parse_ip("239.2.2.2"));
     EXPECT_EQ(to.to->port, 99);
     EXPECT_EQ(to.to->mac, wire::multicast_mac({0xEF020202}));
     EXPECT_EQ(to.ttl, 7);
     EXPECT_TRUE(to.strip_vlan);
     const auto map = options("--map 239.1.1.0+1:5=239.2.2.0+1:6 --map 239.1.1.9:5=10.0.0.1:7").rules.map;
     ASSERT_EQ(map.size(), 3U);
-    EXPECT_EQ(map.at({0xEF010101, 5}).address.value, 0xEF020201U);
-    EXPECT_EQ(map.at({0xEF010101, 5}).port, 6);
-    EXPECT_EQ(map.at({0xEF010109, 5}).mac, MacAddress{}) << "found once the port is known";
+    EXPECT_EQ(map.at({parse_ip("239.1.1.1"), 5}).address, parse_ip("239.2.2.1"));
+    EXPECT_EQ(map.at({parse_ip("239.1.1.1"), 5}).port, 6);
+    EXPECT_EQ(map.at({parse_ip("239.1.1.9"), 5}).mac, MacAddress{}) << "found once the port is known";
     EXPECT_EQ(options("--map 239.1.1.0+3:5=239.2.2.2:6").rules.map.size(), 4U);
+}
+
+TEST(ReplayCommand, DestinationsMayBeOfIpv6) {
+    const replay::RewriteRules to = options("--to [ff15::2:2]:99").rules;
+    ASSERT_TRUE(to.to);
+    EXPECT_EQ(to.to->address, parse_ip("ff15::2:2"));
+    EXPECT_EQ(to.to->mac, wire::multicast_mac6({0, 0x20002}));
+    const auto map = options("--map [ff15::1]+1:5=[ff15::9]+1:6 --map [ff15::7]:5=[fd00::7]:5").rules.map;
+    ASSERT_EQ(map.size(), 3U);
+    EXPECT_EQ(map.at({parse_ip("ff15::2"), 5}).address, parse_ip("ff15::a"));
+    EXPECT_EQ(map.at({parse_ip("ff15::7"), 5}).mac, MacAddress{});
+    expect_refused("replay --port p a.pcap --map 239.1.1.1:5=[ff15::9]:5",
+                   {"--map", "one IP version to the other"});
+    expect_refused("replay --port p a.pcap --map [ff15::9]:5=239.1.1.1:5", {"--map", "of one version"});
 }
 
 TEST(ReplayCommand, WhatIsWrongIsSaid) {

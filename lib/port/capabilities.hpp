@@ -66,10 +66,10 @@ struct Capabilities {
     std::uint64_t tx_device_flags = 0;
 };
 
-/// Returns whether streams of the port may have IPv6 endpoints: where the XDP program does not bring their
-/// packets, and no IGMP host of our own joins their groups.
+/// Returns whether streams of the port may have IPv6 endpoints: where the XDP program does not have to bring
+/// their packets.
 constexpr bool receives_ipv6(const Capabilities& c) {
-    return c.steering != Steering::xdp_map && c.membership != Membership::own_host;
+    return c.steering != Steering::xdp_map;
 }
 
 constexpr std::string_view name_of(Steering s) {
@@ -103,7 +103,7 @@ constexpr std::string_view name_of(Membership m) {
         case Membership::kernel_socket:
             return "kernel socket";
         case Membership::own_host:
-            return "own IGMP host";
+            return "own host";
         case Membership::rules:
             return "its sockets";
         case Membership::none:

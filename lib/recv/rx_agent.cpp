@@ -206,7 +206,7 @@ std::uint16_t BasicRxAgent<Decoder>::batch(Source& source, rte_mbuf** mbufs, std
             break;
         }
         source.counters[outcome]++;
-        if (outcome == PortOutcome::igmp || outcome == PortOutcome::arp) [[unlikely]]
+        if (is_for_hosts(outcome)) [[unlikely]]
             pass_on(source, mbufs[i]);
     }
     source.counters.bytes += bytes;

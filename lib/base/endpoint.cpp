@@ -110,6 +110,13 @@ Ipv4 parse_ipv4(std::string_view text, std::string_view where) {
     return parsed.address.v4();
 }
 
+Ipv6 parse_ipv6(std::string_view text, std::string_view where) {
+    const Parsed parsed = read_ipv6(text);
+    if (!parsed.problem.empty())
+        throw UsageError(std::string(where), parsed.problem);
+    return parsed.address.v6();
+}
+
 IpAddress parse_ip(std::string_view text, std::string_view where) {
     const Parsed parsed = text.find(':') == std::string_view::npos ? read_ipv4(text) : read_ipv6(text);
     if (!parsed.problem.empty())

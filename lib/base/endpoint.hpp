@@ -97,6 +97,8 @@ struct Endpoint {
 Ipv4 parse_ipv4(std::string_view text, std::string_view where = {});
 std::string to_string(Ipv4 address);
 
+/// Parses "ff15::1" as parse_ip does, and nothing else.
+Ipv6 parse_ipv6(std::string_view text, std::string_view where = {});
 /// Parses "239.1.2.3" or "ff15::1", the latter without brackets. Throws UsageError like parse_ipv4; also for
 /// a zone ("%eth0"), and for an IPv4 address written as one of IPv6.
 IpAddress parse_ip(std::string_view text, std::string_view where = {});

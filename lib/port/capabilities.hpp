@@ -13,8 +13,8 @@ constexpr bool steers_by_queue(Steering s) {
     return s == Steering::rte_flow || s == Steering::sockets;
 }
 /// Says how group membership is reported to the network: not at all (files, rings), by a kernel socket on the
-/// port's netdev, by our own IGMP host, where the kernel does not see the port, or by the sockets that are
-/// the port's rules.
+/// port's netdev, by our own host (IGMP, MLD), where the kernel does not see the port, or by the sockets that
+/// are the port's rules.
 enum class Membership : std::uint8_t { none, kernel_socket, own_host, rules };
 
 /// Says which arrival times a port's driver writes into mbufs.

@@ -61,7 +61,7 @@ TEST_F(PortRulesTest, AreThoseOfTheTableUntilItIsDropped) {
     rules.drop();
     EXPECT_TRUE(rules.rules().empty());
     const std::string name = to_string(endpoint);
-    EXPECT_EQ(calls, (std::vector<std::string>{"add " + name, "host 1", "remove " + name, "gone"}));
+    EXPECT_EQ(calls, (std::vector<std::string>{"add " + name, "host 1 6", "remove " + name, "gone"}));
 }
 
 TEST_F(PortRulesTest, AreReportedOutOfForceOnceInTheLifeOfThePort) {

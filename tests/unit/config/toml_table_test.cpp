@@ -71,7 +71,8 @@ TEST(UnknownKey, AKeyOfAnotherTableIsSaidToBelongThere) {
 TEST(UnknownKey, WithoutAnyNeighbourTheKeysAreListed) {
     expect_error(
         kPort + "colour = 3\n",
-        {"`colour`", "the keys are name, device, mtu, address, address6, vlan, timestamps, udp_checksum or link_rate"});
+        {"`colour`",
+         "the keys are name, device, mtu, address, address6, vlan, timestamps, udp_checksum or link_rate"});
 }
 
 TEST(UnknownKey, TheFirstInTheFileIsReported) {

@@ -111,6 +111,25 @@ std::vector<std::string> ports_of(const StreamWords& words, const DefaultPort& d
     return port.empty() ? std::vector<std::string>{} : std::vector<std::string>{std::move(port)};
 }
 
+/// Deals the addresses to the ports, in order: those of IPv4, and those of IPv6.
+void deal_addresses(Plan& plan, const std::vector<std::string>& addresses) {
+    std::size_t v4 = 0;
+    std::size_t v6 = 0;
+    const std::size_t ports = plan.ports.size();
+    for (const std::string& text : addresses) {
+        const IpAddress address = parse_ip(text, "--address");
+        const std::size_t i = address.is_v4() ? v4++ : v6++;
+        if (i < ports && address.is_v4())
+            plan.ports[i].address = address.v4();
+        else if (i < ports)
+            plan.ports[i].address6 = address.v6();
+    }
+    for (const auto& [count, family] : {std::pair{v4, "IPv4"}, std::pair{v6, "IPv6"}})
+        if (count != 0 && count != ports)
+            throw_usage("--address", "{} {} address{} given for {} port{}; give one for each, or none", count,
+                        family, count == 1 ? " is" : "es are", ports, ports == 1 ? "" : "s");
+}
+
 void add_ports(Plan& plan, const std::vector<std::string>& devices,
                const std::vector<std::string>& addresses = {}, const runtime::PortPlan& common = {}) {
     for (const std::string& device : devices) {
@@ -119,13 +138,8 @@ void add_ports(Plan& plan, const std::vector<std::string>& devices,
         port.device = device;
         plan.ports.push_back(std::move(port));
     }
-    if (addresses.empty() || plan.ports.empty())
-        return;
-    if (addresses.size() != plan.ports.size())
-        throw_usage("--address", "{} addresses are given for {} port{}; give one for each, or none",
-                    addresses.size(), plan.ports.size(), plan.ports.size() == 1 ? "" : "s");
-    for (std::size_t i = 0; i < addresses.size(); i++)
-        plan.ports[i].address = parse_ipv4(addresses[i], "--address");
+    if (!plan.ports.empty())
+        deal_addresses(plan, addresses);
 }
 
 /// Adds the option of a key that may be given several times; `how` says how often.
@@ -153,7 +167,7 @@ void add_words(CLI::App& app, const std::string& name, std::vector<std::string>&
 
 void add_port(CLI::App& app, StreamWords& words, std::string_view how_often) {
     add_repeated(app, "port.device", words.ports, how_often);
-    add_repeated(app, "port.address", words.addresses, "; once per port");
+    add_repeated(app, "port.address", words.addresses, "; also an IPv6 one; once per port");
     OptionSet(app).key("port.vlan", &words.port);
 }
 

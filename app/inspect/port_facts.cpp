@@ -35,7 +35,7 @@ std::string membership_of(const port::Capabilities& c) {
         case port::Membership::kernel_socket:
             return "by the kernel, which joins groups and answers queries";
         case port::Membership::own_host:
-            return "by our own IGMP host; the kernel does not see the port";
+            return "by our own IGMP and MLD host; the kernel does not see the port";
         case port::Membership::rules:
             return "by the kernel, through the socket of each endpoint";
         case port::Membership::none:

@@ -44,7 +44,8 @@ export const STAGES = [
         port("rx", "fragment", "lost", "IP fragments: larger than an MTU on the way"),
         port("rx", "bad_checksum", "lost", "wrong checksums: cables, the sender"),
         port("rx", "not_udp", "aside", "other traffic"), port("rx", "igmp", "aside", "other traffic"),
-        port("rx", "arp", "aside", "other traffic")]},
+        port("rx", "arp", "aside", "other traffic"), port("rx", "mld", "aside", "other traffic"),
+        port("rx", "ndp", "aside", "other traffic")]},
     {id: "packet", title: "SPEAD", unit: "packets", flow: (view) => total(view.streams, (one) => one.packets.received),
      counts: [
         packet("malformed", "lost", "breaks a rule of SPEAD, or of the stream's format"),

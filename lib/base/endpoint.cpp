@@ -110,6 +110,13 @@ Ipv4 parse_ipv4(std::string_view text, std::string_view where) {
     return parsed.address.v4();
 }
 
+Ipv6 parse_ipv6(std::string_view text, std::string_view where) {
+    const Parsed parsed = read_ipv6(text);
+    if (!parsed.problem.empty())
+        throw UsageError(std::string(where), parsed.problem);
+    return parsed.address.v6();
+}
+
 IpAddress parse_ip(std::string_view text, std::string_view where) {
     const Parsed parsed = text.find(':') == std::string_view::npos ? read_ipv4(text) : read_ipv6(text);
     if (!parsed.problem.empty())
@@ -283,14 +290,6 @@ std::string to_string(const Endpoint& endpoint) {
     if (endpoint.has_source())
         text += fmt::format("@{}", to_string(endpoint.source));
     return text;
-}
-
-void need_ipv4(const std::vector<Endpoint>& endpoints, std::string_view where, std::string_view what) {
-    for (const Endpoint& endpoint : endpoints)
-        if (endpoint.address.is_v6())
-            throw UsageError(std::string(where),
-                             fmt::format("{} is an IPv6 endpoint, and {} works over IPv4 only",
-                                         to_string(endpoint), what));
 }
 
 void need_one_version(const std::vector<Endpoint>& endpoints, std::string_view where) {

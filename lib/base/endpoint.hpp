@@ -97,6 +97,8 @@ struct Endpoint {
 Ipv4 parse_ipv4(std::string_view text, std::string_view where = {});
 std::string to_string(Ipv4 address);
 
+/// Parses "ff15::1" as parse_ip does, and nothing else.
+Ipv6 parse_ipv6(std::string_view text, std::string_view where = {});
 /// Parses "239.1.2.3" or "ff15::1", the latter without brackets. Throws UsageError like parse_ipv4; also for
 /// a zone ("%eth0"), and for an IPv4 address written as one of IPv6.
 IpAddress parse_ip(std::string_view text, std::string_view where = {});
@@ -118,10 +120,6 @@ std::vector<Endpoint> parse_endpoints(std::string_view text, std::uint16_t defau
 
 /// Formats "239.1.2.3:7148" or "[ff15::1]:7148", with "@10.0.0.7" or "@fd00::7" when a source is named.
 std::string to_string(const Endpoint& endpoint);
-
-/// Throws UsageError if an endpoint is of IPv6. `where`: of the error; `what`: works over IPv4 only, as in
-/// "sending".
-void need_ipv4(const std::vector<Endpoint>& endpoints, std::string_view where, std::string_view what);
 
 /// Throws UsageError, with its where(), if a sender's endpoints are of both IP versions.
 void need_one_version(const std::vector<Endpoint>& endpoints, std::string_view where);

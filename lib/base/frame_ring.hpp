@@ -9,7 +9,7 @@
 
 namespace spead {
 
-/// Passes frames from a worker lcore to control code (IGMP, ARP): copies, in fixed memory.
+/// Passes frames from a worker lcore to control code (IGMP, ARP, MLD, NDP): copies, in fixed memory.
 ///
 /// One thread on each side. The lcore never waits: it counts frames without room.
 class FrameRing {

@@ -42,16 +42,23 @@ enum class PacketOutcome : std::uint8_t {
 enum class PortOutcome : std::uint8_t {
     stream,        ///< given to a stream; counted there
     malformed,     ///< truncated or contradictory Ethernet, IP or UDP lengths
-    not_udp,       ///< well formed but not IPv4/UDP
+    not_udp,       ///< well formed but not UDP
     fragment,      ///< IP fragment that was not put together with others
     bad_checksum,  ///< the NIC says so, or the IPv4 header's own sum is wrong
     unmatched,     ///< no stream for (group, port), or not from the named source
     igmp,
     arp,
+    mld,  ///< IGMP of IPv6 (ICMPv6)
+    ndp,  ///< ARP of IPv6 (ICMPv6)
     reassembled,  ///< IP fragment that became part of a datagram; the datagram has its last one's place
     incomplete,   ///< IP fragment of a datagram that was never whole
     count_
 };
+
+/// Returns whether packets with this outcome are for the hosts that keep a port reachable.
+constexpr bool is_for_hosts(PortOutcome o) noexcept {
+    return o == PortOutcome::igmp || o == PortOutcome::arp || o == PortOutcome::mld || o == PortOutcome::ndp;
+}
 
 /// Says how a heap left the window.
 enum class HeapEnd : std::uint8_t { complete, evicted, timed_out, flushed, count_ };
@@ -66,8 +73,8 @@ inline constexpr std::array<std::string_view, kPacketOutcomes> kPacketOutcomeNam
     "control",      "stopped",      "capture_full", "no_item",   "bad_length", "bad_step",
     "out_of_range", "rejected",     "no_chunk",     "future",    "invalid",    "redundant"};
 inline constexpr std::array<std::string_view, kPortOutcomes> kPortOutcomeNames{
-    "stream",    "malformed", "not_udp", "fragment",    "bad_checksum",
-    "unmatched", "igmp",      "arp",     "reassembled", "incomplete"};
+    "stream", "malformed", "not_udp", "fragment", "bad_checksum", "unmatched",
+    "igmp",   "arp",       "mld",     "ndp",      "reassembled",  "incomplete"};
 inline constexpr std::array<std::string_view, kHeapEnds> kHeapEndNames{"complete", "evicted", "timed_out",
                                                                        "flushed"};
 

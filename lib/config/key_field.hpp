@@ -44,6 +44,8 @@ Value to_value(const T& member) {
         return std::string(name_in(kWords<T>, member));
     else if constexpr (std::is_same_v<T, Ipv4>)
         return member.value == 0 ? Value{} : Value{to_string(member)};
+    else if constexpr (std::is_same_v<T, Ipv6>)
+        return IpAddress(member).is_unspecified() ? Value{} : Value{to_string(IpAddress(member))};
     else if constexpr (std::is_same_v<T, ListenAddress>)
         return to_string(member);
     else if constexpr (std::is_same_v<T, MacAddress>)
@@ -68,6 +70,9 @@ void from_value(const Value& value, T& member, const Where& where) {
     } else if constexpr (std::is_same_v<T, Ipv4>) {
         const auto* text = std::get_if<std::string>(&value);
         member = text == nullptr ? Ipv4{} : parse_ipv4(*text, where(""));
+    } else if constexpr (std::is_same_v<T, Ipv6>) {
+        const auto* text = std::get_if<std::string>(&value);
+        member = text == nullptr ? Ipv6{} : parse_ipv6(*text, where(""));
     } else if constexpr (std::is_same_v<T, ListenAddress>) {
         member = parse_listen_address(std::get<std::string>(value), where(""));
     } else if constexpr (std::is_same_v<T, MacAddress>) {

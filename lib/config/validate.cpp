@@ -153,6 +153,11 @@ class Rules {
                 fail(path + ".address",
                      "{} cannot be the address of a host; give port `{}` one of its own, as in 10.0.0.5",
                      to_string(port.address), port.name);
+            const IpAddress six = port.address6;
+            if (six.is_multicast() || six == IpAddress(Ipv6{0, 1}))
+                fail(path + ".address6",
+                     "{} cannot be the address of a host; give port `{}` one of its own, as in fd00::5",
+                     to_string(six), port.name);
             const auto [other, fresh] = devices.emplace(port.device, port.name);
             if (!fresh)
                 fail(path + ".device",

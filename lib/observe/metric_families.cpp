@@ -243,7 +243,7 @@ void add_ports(std::vector<MetricFamily>& out, const Snapshot& now) {
               "Polls that left a queue alone, because engines that move payload were behind.",
               [](const PortSnapshot& p) { return p.rx_gather_full; });
     f.counter("spead_port_rx_hosts_full_packets_total",
-              "IGMP and ARP packets that came faster than they could be processed.",
+              "IGMP, ARP, MLD and NDP packets that came faster than they could be processed.",
               [](const PortSnapshot& p) { return p.rx_hosts_full; });
     f.counter("spead_port_rx_bursts_total", "Bursts that brought a packet.",
               [](const PortSnapshot& p) { return p.rx_bursts; });
@@ -266,7 +266,7 @@ void add_ports(std::vector<MetricFamily>& out, const Snapshot& now) {
     f.counter("spead_port_tx_dropped_packets_total",
               "Packets built, then freed because the send was abandoned.",
               [](const PortSnapshot& p) { return p.tx_dropped; });
-    f.counter("spead_port_tx_host_packets_total", "IGMP and ARP packets of the program's own.",
+    f.counter("spead_port_tx_host_packets_total", "IGMP, ARP, MLD and NDP packets of the program's own.",
               [](const PortSnapshot& p) { return p.tx_host_frames; });
     f.counter("spead_port_nic_missed_packets_total", "Packets lost before they could be fetched (imissed).",
               [](const PortSnapshot& p) { return p.nic.missed; });

@@ -15,19 +15,9 @@ void ArpHost::announce() {
 }
 
 void ArpHost::resolve(Ipv4 host) {
-    if (neighbours_.try_emplace(host).second) {
+    if (neighbours_.add(host)) {
         next_ = Time::min();
     }
-}
-
-std::optional<MacAddress> ArpHost::find(Ipv4 host) const {
-    const auto found = neighbours_.find(host);
-    return found == neighbours_.end() ? std::nullopt : found->second.mac;
-}
-
-unsigned ArpHost::tries(Ipv4 host) const {
-    const auto found = neighbours_.find(host);
-    return found == neighbours_.end() ? 0 : found->second.tries;
 }
 
 void ArpHost::receive(std::span<const std::uint8_t> frame, Time now) {
@@ -39,9 +29,7 @@ void ArpHost::receive(std::span<const std::uint8_t> frame, Time now) {
         conflict_ = packet->sender_mac;
     }
     // An announcement, or a request to another host, shows a new MAC address as well as a reply does.
-    if (const auto found = neighbours_.find(packet->sender_ip); found != neighbours_.end()) {
-        found->second = {packet->sender_mac, 0, now + kRefresh};
-    }
+    neighbours_.heard(packet->sender_ip, packet->sender_mac, now);
     if (packet->operation != wire::ArpOperation::request || own_.ip.value == 0 ||
         packet->target_ip != own_.ip) {
         return;
@@ -70,24 +58,12 @@ std::vector<Frame> ArpHost::step(Time now) {
     if (announcements_ != 0) {
         next_ = announce_due_;
     }
-    for (auto& [host, neighbour] : neighbours_) {
-        if (neighbour.due <= now) {
-            ask(host, neighbour, now, out);
-        }
-        next_ = std::min(next_, neighbour.due);
-    }
+    const Time ask = neighbours_.step(now, [&](Ipv4 host, const std::optional<MacAddress>& alone) {
+        push(out, alone.value_or(wire::kBroadcastMac),
+             {wire::ArpOperation::request, own_.mac, own_.ip, {}, host});
+    });
+    next_ = std::min(next_, ask);
     return out;
-}
-
-void ArpHost::ask(Ipv4 host, Neighbour& neighbour, Time now, std::vector<Frame>& out) const {
-    if (neighbour.mac && neighbour.tries == kRefreshTries) {
-        neighbour.mac.reset();
-    }
-    const bool alone = neighbour.mac && neighbour.tries == 0;
-    push(out, alone ? *neighbour.mac : wire::kBroadcastMac,
-         {wire::ArpOperation::request, own_.mac, own_.ip, {}, host});
-    neighbour.tries++;
-    neighbour.due = now + (neighbour.tries < kFastTries || neighbour.mac ? kAskInterval : kSlowInterval);
 }
 
 void ArpHost::push(std::vector<Frame>& out, const MacAddress& to, const wire::ArpPacket& packet) const {

@@ -4,36 +4,27 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "base/endpoint.hpp"
 #include "base/mac.hpp"
-#include "port/igmp_host.hpp"
+#include "port/group_host.hpp"
+#include "port/neighbour_table.hpp"
 #include "wire/arp.hpp"
 
 namespace spead::port {
 
 /// Resolves and answers ARP on ports that the kernel does not see (RFC 826, RFC 5227).
 ///
-/// Answers requests for our address, announces it, and resolves the MAC addresses of the requested hosts. It
-/// sends requests until there is a reply. Before a reply grows old it asks again, first the host alone and
-/// then by broadcast. Other hosts are never remembered.
+/// Answers requests for our address, announces it, and resolves the MAC addresses of the requested hosts (see
+/// NeighbourTable).
 ///
 /// Pure: the caller passes the time and frames leave through step(); nothing waits. Control code, one thread;
 /// frames are hostile, and their cost and memory are bounded.
-class ArpHost {
+class ArpHost : public NeighbourTimes {
   public:
-    using Clock = std::chrono::steady_clock;
-    using Time = Clock::time_point;
-
-    static constexpr std::chrono::milliseconds kAskInterval{1000};  ///< while there is no reply
-    static constexpr unsigned kFastTries = 3;  ///< requests before the interval becomes kSlowInterval
-    static constexpr std::chrono::milliseconds kSlowInterval{5000};
-    static constexpr std::chrono::seconds kRefresh{20};  ///< age of a reply at which it is requested again
-    static constexpr unsigned kRefreshTries = 3;         ///< the first of them goes to the host alone
     static constexpr unsigned kAnnouncements = 2;
     static constexpr std::chrono::milliseconds kAnnounceInterval{2000};
     static constexpr std::size_t kAnswersPerStep = 16;
@@ -46,9 +37,9 @@ class ArpHost {
     void resolve(Ipv4 host);
 
     /// Returns the last reply; none before the first, and when the host no longer replies.
-    std::optional<MacAddress> find(Ipv4 host) const;
+    std::optional<MacAddress> find(Ipv4 host) const { return neighbours_.find(host); }
     /// Returns the number of requests for the host since its last reply.
-    unsigned tries(Ipv4 host) const;
+    unsigned tries(Ipv4 host) const { return neighbours_.tries(host); }
 
     void receive(std::span<const std::uint8_t> frame, Time now);
 
@@ -64,17 +55,10 @@ class ArpHost {
     std::uint64_t unanswered() const noexcept { return unanswered_; }
 
   private:
-    struct Neighbour {
-        std::optional<MacAddress> mac{};
-        unsigned tries = 0;      ///< requests since the last answer
-        Time due = Time::min();  ///< of the next request
-    };
-
-    void ask(Ipv4 host, Neighbour& neighbour, Time now, std::vector<Frame>& out) const;
     void push(std::vector<Frame>& out, const MacAddress& to, const wire::ArpPacket& packet) const;
 
     wire::LinkAddress own_;
-    std::map<Ipv4, Neighbour> neighbours_;
+    NeighbourTable<Ipv4> neighbours_;
     std::vector<wire::ArpPacket> answers_;  ///< to these requests
     unsigned announcements_ = 0;            ///< still to be sent
     Time announce_due_ = Time::min();

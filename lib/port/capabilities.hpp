@@ -13,8 +13,8 @@ constexpr bool steers_by_queue(Steering s) {
     return s == Steering::rte_flow || s == Steering::sockets;
 }
 /// Says how group membership is reported to the network: not at all (files, rings), by a kernel socket on the
-/// port's netdev, by our own IGMP host, where the kernel does not see the port, or by the sockets that are
-/// the port's rules.
+/// port's netdev, by our own host (IGMP, MLD), where the kernel does not see the port, or by the sockets that
+/// are the port's rules.
 enum class Membership : std::uint8_t { none, kernel_socket, own_host, rules };
 
 /// Says which arrival times a port's driver writes into mbufs.
@@ -66,12 +66,6 @@ struct Capabilities {
     std::uint64_t tx_device_flags = 0;
 };
 
-/// Returns whether streams of the port may have IPv6 endpoints: where no IGMP host of our own joins their
-/// groups.
-constexpr bool receives_ipv6(const Capabilities& c) {
-    return c.membership != Membership::own_host;
-}
-
 constexpr std::string_view name_of(Steering s) {
     switch (s) {
         case Steering::rte_flow:
@@ -103,7 +97,7 @@ constexpr std::string_view name_of(Membership m) {
         case Membership::kernel_socket:
             return "kernel socket";
         case Membership::own_host:
-            return "own IGMP host";
+            return "own host";
         case Membership::rules:
             return "its sockets";
         case Membership::none:

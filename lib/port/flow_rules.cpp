@@ -212,14 +212,17 @@ void FlowRules::add(const Rule& rule) {
     entries_.push_back({rule, flow, count});
 }
 
-void FlowRules::add_host_rules(std::uint16_t queue) {
+void FlowRules::add_host_rules(std::uint16_t queue, bool ipv6) {
     struct Protocol {
         const char* name;
         std::uint16_t ether_type;
         std::uint8_t ip_protocol;  ///< 0: ignored
+        bool needed;
     };
-    for (const Protocol protocol : {Protocol{"ARP", wire::kEtherTypeArp, 0},
-                                    Protocol{"IGMP", wire::kEtherTypeIpv4, wire::kProtocolIgmp}}) {
+    for (const Protocol protocol :
+         {Protocol{"ARP", wire::kEtherTypeArp, 0, true},
+          Protocol{"IGMP", wire::kEtherTypeIpv4, wire::kProtocolIgmp, true},
+          Protocol{"MLD and NDP", wire::kEtherTypeIpv6, wire::kProtocolIcmp6, ipv6}}) {
         rte_flow_item_eth eth{};
         rte_flow_item_eth eth_mask{};
         eth.hdr.ether_type = byte_swap(protocol.ether_type);
@@ -228,8 +231,14 @@ void FlowRules::add_host_rules(std::uint16_t queue) {
         rte_flow_item_ipv4 ip_mask{};
         ip.hdr.next_proto_id = protocol.ip_protocol;
         ip_mask.hdr.next_proto_id = 0xFF;
+        rte_flow_item_ipv6 ip6{};
+        rte_flow_item_ipv6 ip6_mask{};
+        ip6.hdr.proto = protocol.ip_protocol;
+        ip6_mask.hdr.proto = 0xFF;
         const rte_flow_item end{RTE_FLOW_ITEM_TYPE_END, nullptr, nullptr, nullptr};
-        const rte_flow_item network{RTE_FLOW_ITEM_TYPE_IPV4, &ip, nullptr, &ip_mask};
+        const rte_flow_item network = protocol.ether_type == wire::kEtherTypeIpv6
+                                          ? rte_flow_item{RTE_FLOW_ITEM_TYPE_IPV6, &ip6, nullptr, &ip6_mask}
+                                          : rte_flow_item{RTE_FLOW_ITEM_TYPE_IPV4, &ip, nullptr, &ip_mask};
         const std::array pattern{rte_flow_item{RTE_FLOW_ITEM_TYPE_ETH, &eth, nullptr, &eth_mask},
                                  protocol.ip_protocol == 0 ? end : network, end};
         const rte_flow_action_queue to{queue};
@@ -242,6 +251,9 @@ void FlowRules::add_host_rules(std::uint16_t queue) {
         if (number == 0) {
             flow = device_calls().flow_create(port_id_, ingress(), pattern.data(), actions.data(), error);
             number = rte_errno;
+        }
+        if (flow == nullptr && !protocol.needed) {
+            continue;
         }
         if (flow == nullptr) {
             throw_error(where_,

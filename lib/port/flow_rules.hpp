@@ -29,7 +29,7 @@ class FlowRules final : public RuleTable {
     FlowRules& operator=(const FlowRules&) = delete;
 
     void add(const Rule& rule) override;
-    void add_host_rules(std::uint16_t queue) override;
+    void add_host_rules(std::uint16_t queue, bool ipv6) override;
     void remove(const Endpoint& endpoint) override;
     void clear() noexcept override;
     std::vector<RuleState> rules() const override;

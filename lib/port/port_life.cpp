@@ -207,7 +207,7 @@ void Port::add_rule(const Rule& rule) {
 
 void Port::add_host_rules(std::uint16_t queue) {
     if (state_->capabilities.isolation) {
-        state_->rules.add_host_rules(queue);
+        state_->rules.add_host_rules(queue, state_->planned.request.ipv6);
     }
 }
 

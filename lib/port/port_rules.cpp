@@ -15,9 +15,9 @@ void PortRules::add(const Rule& rule) {
     }
 }
 
-void PortRules::add_host_rules(std::uint16_t queue) {
+void PortRules::add_host_rules(std::uint16_t queue, bool ipv6) {
     if (table_) {
-        table_->add_host_rules(queue);
+        table_->add_host_rules(queue, ipv6);
     }
 }
 

@@ -48,9 +48,10 @@ class RuleTable {
 
     /// Adds the rule. Throws when the endpoint has a rule already, or the device refuses it.
     virtual void add(const Rule& rule) = 0;
-    /// Steers IGMP and ARP to the queue, too: an isolated device would keep them from the host that answers
-    /// for the port. clear() undoes it. Throws when the device refuses.
-    virtual void add_host_rules(std::uint16_t /*queue*/) {}
+    /// Steers IGMP, ARP, MLD and NDP to the queue, too: an isolated device would keep them from the host that
+    /// answers for the port. clear() undoes it. Throws when the device refuses; without `ipv6`, a refusal for
+    /// MLD and NDP is passed over.
+    virtual void add_host_rules(std::uint16_t /*queue*/, bool /*ipv6*/) {}
     /// Removes the rule. Does nothing when there is none. The device may deliver a few more packets that it
     /// has already queued.
     virtual void remove(const Endpoint& endpoint) = 0;

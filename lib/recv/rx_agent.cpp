@@ -35,7 +35,7 @@ constexpr std::uint64_t kLookEvery = 256;
 
 /// Returns whether a packet is not only counted.
 constexpr bool is_apart(PortOutcome outcome) {
-    return outcome == PortOutcome::igmp || outcome == PortOutcome::arp || outcome == PortOutcome::fragment;
+    return is_for_hosts(outcome) || outcome == PortOutcome::fragment;
 }
 
 /// Returns one of `count`, a different one each time, so that senders that take turns are all sampled.

@@ -295,14 +295,21 @@ void remark_addresses(const Plan& plan, Layout& layout) {
         for_each_path(r, [&](std::size_t, const std::string& port, const std::vector<Endpoint>& endpoints) {
             if (!has_own_host(layout.port(port)))
                 return;
-            const Ipv4 own = std::ranges::find(plan.ports, port, &PortPlan::name)->address;
-            for (const Endpoint& e : endpoints)
-                if (!e.address.is_multicast() && e.address != own)
-                    layout.remarks.push_back(fmt::format(
-                        "receive {}: ARP requests for {} get no answer, because the address of port "
-                        "{} is {}; set it with `address` of the [[port]] (--address), unless its "
-                        "senders know the port's MAC address",
-                        r.name, to_string(e), port, own.value == 0 ? "not given" : to_string(own)));
+            const PortPlan& p = *std::ranges::find(plan.ports, port, &PortPlan::name);
+            for (const Endpoint& e : endpoints) {
+                const IpAddress own = e.address.is_v4() ? IpAddress(p.address) : IpAddress(p.address6);
+                // The link-local address of the port's MAC address is not known yet.
+                if (e.address.is_multicast() || e.address == own ||
+                    (e.address.is_link_local() && !own.is_link_local()))
+                    continue;
+                layout.remarks.push_back(fmt::format(
+                    "receive {}: {} for {} get no answer, because the {} address of port {} is {}; set it "
+                    "with `{}` of the [[port]] (--address), unless its senders know the port's MAC address",
+                    r.name, e.address.is_v4() ? "ARP requests" : "neighbour solicitations", to_string(e),
+                    e.address.is_v4() ? "IPv4" : "IPv6", port,
+                    own.is_unspecified() ? "not given" : to_string(own),
+                    e.address.is_v4() ? "address" : "address6"));
+            }
         });
 }
 

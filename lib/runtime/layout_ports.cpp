@@ -19,7 +19,7 @@ namespace spead::runtime {
 
 namespace {
 
-/// Adds queues for our own IGMP and ARP host: a transmit queue, and a receive queue for the replies to a
+/// Adds queues for our own host: a transmit queue, and a receive queue for the replies to a
 /// sender's requests.
 void add_host_queues(const Plan& plan, const port::Driver& driver, port::PortRequest& request) {
     if (driver.declared().membership != port::Membership::own_host)

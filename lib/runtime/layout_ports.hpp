@@ -32,7 +32,7 @@ void check_reassembly(const PortPlan& port, const std::vector<unsigned>& cpus);
 /// streams.
 std::uint32_t gathered_mbufs(const Plan& plan, const std::string& port, const std::vector<unsigned>& cpus);
 
-/// Returns whether the port has our own IGMP and ARP host.
+/// Returns whether the port has our own host (runtime/link_host.hpp).
 bool has_own_host(const port::PlannedPort& port);
 
 /// Returns the EAL memory of a sender that may be added to the port during the run; 0: none can.

@@ -36,8 +36,11 @@ std::unique_ptr<LinkHost> host_of(const port::Port& p, const port::PlannedPort& 
                                   const PortPlan& plan) {
     if (p.capabilities().membership != port::Membership::own_host)
         return nullptr;
-    return std::make_unique<LinkHost>(p, static_cast<std::uint16_t>(planned.request.tx_queues - 1),
-                                      plan.address, plan.vlan);
+    auto host = std::make_unique<LinkHost>(p, static_cast<std::uint16_t>(planned.request.tx_queues - 1),
+                                           LinkHost::Addresses{plan.address, plan.address6}, plan.vlan);
+    if (planned.request.ipv6)
+        host->use_ipv6();
+    return host;
 }
 
 /// Returns how similar a packet is to one that an endpoint waits for: by its group, else by its port.
@@ -80,7 +83,7 @@ void LivePort::take_off() {
     // A host of the former device, which is gone, has nothing to send with.
     if (host_ && !is_.host_is_former) {
         for (const Endpoint& group : groups_)
-            host_->igmp().leave(group);
+            host_->leave(group);
         host_->serve(LinkHost::Clock::now());
     }
     groups_.clear();
@@ -217,7 +220,7 @@ void LivePort::leave_groups_but(const std::vector<Endpoint>& wanted) {
         if (std::binary_search(wanted.begin(), wanted.end(), group))
             return false;
         if (host_)
-            host_->igmp().leave(group);
+            host_->leave(group);
         if (membership_)
             membership_->leave(group);
         return true;

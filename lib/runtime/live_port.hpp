@@ -19,7 +19,7 @@
 
 namespace spead::runtime {
 
-/// Holds one port of the run with its rules, its groups, its own IGMP and ARP host, and its history while its
+/// Holds one port of the run with its rules, its groups, its own host, and its history while its
 /// network interface is detached.
 ///
 /// Main thread only. A port is *on* while lcores may use its queues, *off* while it is stopped or *detached*.
@@ -35,7 +35,7 @@ class LivePort {
     const port::PlannedPort& planned() const noexcept { return planned_; }
     /// Returns the device; another one after reopen().
     port::Port& device() const noexcept { return *device_; }
-    /// Returns our own IGMP and ARP host; null where the kernel answers, or no host does. Another one after
+    /// Returns our own host; null where the kernel answers, or no host does. Another one after
     /// renew_host().
     LinkHost* host() const noexcept { return host_.get(); }
 

@@ -24,17 +24,17 @@ bool needs_next_hops(const SendPlan& plan) {
 
 void check_next_hops(const SendPlan& plan, const port::PlannedPort& port) {
     const bool ourselves = port.device.capabilities.membership == port::Membership::own_host;
-    if (plan.dst_mac || (ourselves ? !is_ipv6(plan) : !port.device.netdev.empty()))
+    if (plan.dst_mac || (ourselves || !port.device.netdev.empty()))
         return;
     const auto unicast = std::find_if(plan.endpoints.begin(), plan.endpoints.end(),
                                       [](const Endpoint& e) { return !e.address.is_multicast(); });
     if (unicast != plan.endpoints.end())
-        throw_usage(fmt::format("send {} endpoints", plan.name),
-                    "the unicast endpoint {} needs the MAC address of the host, or of the router towards it, "
-                    "and port {} ({}) {}; give it with `dst_mac` (--dst-mac)",
-                    to_string(*unicast), port.request.name, port.device.name,
-                    ourselves ? "asks for addresses of IPv4 only"
-                              : "has no network interface of the kernel to find it");
+        throw_usage(
+            fmt::format("send {} endpoints", plan.name),
+            "the unicast endpoint {} needs the MAC address of the host, or of the router towards it, "
+            "and port {} ({}) has no network interface of the kernel to find it; give it with `dst_mac` "
+            "(--dst-mac)",
+            to_string(*unicast), port.request.name, port.device.name);
 }
 
 std::vector<NextHop> find_next_hops(const port::Port& port, send::SenderConfig& config, int interrupt_fd) {

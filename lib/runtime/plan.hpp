@@ -101,6 +101,9 @@ struct PortPlan {
     /// that we answer for.
     /// 0.0.0.0: the network interface's, if there is one.
     Ipv4 address{};
+    /// Holds the same of IPv6; :: instead of 0.0.0.0. Without it, IPv6 has the link-local address that the
+    /// MAC address gives.
+    Ipv6 address6{};
     /// Holds the tag of all sent packets, and of those that steering lets in; none: untagged, and any tag is
     /// received.
     std::optional<std::uint16_t> vlan{};

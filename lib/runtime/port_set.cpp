@@ -93,7 +93,7 @@ void PortSet::join(const Groups& wanted, int interrupt_fd) {
             continue;
         if (p.host() != nullptr) {
             for (const Endpoint& e : fresh)
-                p.host()->igmp().want(e);
+                p.host()->want(e);
             wait_for_joins(*p.host(), interrupt_fd);
         }
         p.join_by_kernel(fresh, interrupt_fd);
@@ -104,14 +104,14 @@ void PortSet::join(const Groups& wanted, int interrupt_fd) {
 /// Waits for joins by our own host, as for the kernel's: they are sent at a limited rate. If the port takes
 /// no frames just now, the rest follows during the run.
 void PortSet::wait_for_joins(LinkHost& host, int interrupt_fd) {
-    std::size_t left = host.igmp().pending();
+    std::size_t left = host.pending();
     LinkHost::Clock::time_point end = LinkHost::Clock::now() + kHostPatience;
-    for (serve_hosts(); host.igmp().pending() != 0 && LinkHost::Clock::now() < end; serve_hosts()) {
-        if (host.igmp().pending() != left) {
-            left = host.igmp().pending();
+    for (serve_hosts(); host.pending() != 0 && LinkHost::Clock::now() < end; serve_hosts()) {
+        if (host.pending() != left) {
+            left = host.pending();
             end = LinkHost::Clock::now() + kHostPatience;
         }
-        wait_interruptibly(interrupt_fd, kStep, "IGMP", "groups were joined");
+        wait_interruptibly(interrupt_fd, kStep, "our own host", "groups were joined");
     }
 }
 
@@ -124,7 +124,7 @@ void PortSet::leave_groups() {
     for (const auto& p : ports_) {
         p->leave_by_kernel();
         if (p->host() != nullptr)
-            p->host()->igmp().leave_all();
+            p->host()->leave_all();
     }
     const auto all_reported = [this] {
         return std::all_of(ports_.begin(), ports_.end(),

@@ -53,7 +53,7 @@ class PortSet {
     /// Leaves all groups, and waits until our own hosts have reported that.
     void leave_groups();
 
-    /// Steps our own IGMP and ARP hosts.
+    /// Steps our own hosts.
     void serve_hosts();
     /// Accepts peers on ports that have one.
     void poll_peers();

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include <fmt/core.h>
 
 #include "runtime/paths.hpp"
 
@@ -141,10 +140,6 @@ PortAssignment assign_queues(std::size_t port, const port::Capabilities& capabil
         out.queues.push_back({port, q, cpus[q], {}});
     const Places places(cpus, queues);
     for (const StreamOnPort& stream : streams) {
-        if (!port::receives_ipv6(capabilities))
-            need_ipv4({stream.endpoints.begin(), stream.endpoints.end()}, {},
-                      fmt::format("a port with {} rules and membership by {}", name_of(capabilities.steering),
-                                  name_of(capabilities.membership)));
         port::Rule rule;
         rule.vlan = vlan;
         if (port::steers_by_queue(capabilities.steering)) {

@@ -70,10 +70,10 @@ class ReceiveQueues {
     void take_off(std::size_t port);
     /// Gives the queues of the restarted port to the lcores; it may be another device than before.
     void put_on(std::size_t port);
-    /// Steers IGMP and ARP to our own hosts, on ports that have one. Throws Error.
+    /// Steers IGMP, ARP, MLD and NDP to our own hosts, on ports that have one. Throws Error.
     void add_host_rules();
     void add_host_rules(std::size_t port);
-    /// Makes the lcores pass IGMP and ARP frames to a new host on the port, if it has one of ours.
+    /// Makes the lcores pass such frames to a new host on the port, if it has one of ours.
     void renew_host(std::size_t port);
 
     std::size_t packets_between_lcores() const;

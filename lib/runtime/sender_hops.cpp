@@ -23,23 +23,30 @@ constexpr std::size_t kHopsAtOnce = 32;
 
 }  // namespace
 
-/// Waits until `end` at most for ARP replies of the sender's destinations, before it begins.
+/// Waits until `end` at most for replies of the sender's destinations, before it begins.
 void SenderSet::resolve_next_hops(SendStream& s, Clock::time_point end, int interrupt_fd) {
     if (!ports_[s.port].host() || s.hops.empty())
         return;
-    port::ArpHost& arp = ports_[s.port].host()->arp();
+    LinkHost& host = *ports_[s.port].host();
+    const PortPlan& port = ports_[s.port].plan();
     for (const NextHop& hop : s.hops.all())
-        arp.resolve(hop.address.v4());
+        host.resolve(hop.address);
     for (const NextHop& hop : s.hops.all())
-        while (arp.find(hop.address.v4()) == std::nullopt) {
+        while (host.find(hop.address) == std::nullopt) {
             if (Clock::now() > end)
                 throw_error(fmt::format("send {}", s.plan.name),
-                            "no MAC address for {}: it did not answer ARP requests on port {}{}; for a host "
+                            "no MAC address for {}: it did not answer {} on port {}{}; for a host "
                             "behind a router, give the router's with `dst_mac` (--dst-mac)",
-                            to_string(hop.address), ports_[s.port].device().name(),
-                            ports_[s.port].plan().address.value != 0
-                                ? ""
-                                : ", which has no address (`address` of its [[port]], --address)");
+                            to_string(hop.address),
+                            hop.address.is_v4() ? "ARP requests" : "neighbour solicitations",
+                            ports_[s.port].device().name(),
+                            hop.address.is_v4() && port.address.value == 0
+                                ? ", which has no address (`address` of its [[port]], --address)"
+                            : hop.address.is_v6() && !hop.address.is_link_local() &&
+                                    wire::is_unspecified(port.address6)
+                                ? ", which has no IPv6 address but its link-local one (`address6` of its "
+                                  "[[port]], --address)"
+                                : "");
             ports_.serve_hosts();
             wait_interruptibly(interrupt_fd, kStep, fmt::format("send {}", s.plan.name),
                                fmt::format("{} was asked for its MAC address", to_string(hop.address)));
@@ -79,7 +86,7 @@ void SenderSet::follow_next_hops(SendStream& s) {
     };
     if (ports_[s.port].host()) {
         for (NextHop& hop : s.hops.all())
-            follow(hop, ports_[s.port].host()->arp().find(hop.address.v4()));
+            follow(hop, ports_[s.port].host()->find(hop.address));
         return;
     }
     const std::vector<NextHop*> due = s.hops.due(kHopsAtOnce);

@@ -109,10 +109,11 @@ void SenderSet::check_room(const SendPlan& s) const {
     check_mtu(s, ports_[port].planned().device.netdev);
     check_next_hops(s, ports_[port].planned());
     if (ports_[port].host() && needs_next_hops(s) && ports_[port].planned().request.rx_queues == 0)
-        throw_error(where_of(s),
-                    "answers to ARP requests cannot be received on port {}, which was opened without a "
-                    "receive queue; give the MAC address with `dst_mac`",
-                    s.port);
+        throw_error(
+            where_of(s),
+            "replies with MAC addresses (ARP, NDP) cannot be received on port {}, which was opened without a "
+            "receive queue; give the MAC address with `dst_mac`",
+            s.port);
 }
 
 /// Maps the sender's memory for its port. Ports that copy do not need that, and their devices may refuse it
@@ -202,7 +203,7 @@ bool SenderSet::map(std::size_t port) {
         map_payload(*s);
         if (LinkHost* const host = ports_[port].host(); host != nullptr)
             for (const NextHop& hop : s->hops.all())
-                host->arp().resolve(hop.address.v4());
+                host->resolve(hop.address);
     }
     return any;
 }

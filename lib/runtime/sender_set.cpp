@@ -144,8 +144,8 @@ void SenderSet::add_heap_source(SendStream& made) {
 }
 
 IpAddress SenderSet::source_of(const SendPlan& s, const LivePort& port) {
-    const Ipv4 own = port.plan().address;
-    if (!is_ipv6(s) && own.value != 0)
+    const IpAddress own = is_ipv6(s) ? IpAddress(port.plan().address6) : IpAddress(port.plan().address);
+    if (!own.is_unspecified())
         return own;
     if (const std::string netdev = kernel_side(port.device(), port.plan().vlan);
         netdev != port.device().netdev()) {

@@ -215,7 +215,7 @@ struct alignas(kCacheLine) RxCounters {
     ActiveTime active;                   ///< packets; no count: cleared by its lcore
     std::uint64_t oversized_frames = 0;  ///< longer than the link allows, or cut to the port's longest
     std::uint64_t gather_full = 0;       ///< polls that left the queue alone: no batch was free for packets
-    std::uint64_t hosts_full = 0;        ///< IGMP and ARP frames that came faster than our hosts read them
+    std::uint64_t hosts_full = 0;  ///< such frames (IGMP, ARP, MLD, NDP) that came faster than our hosts read
     ReassemblyCounts reassembly;
     /// Holds the fewest mbufs left in the queue's pool at a look, or kNeverLooked. No count: cleared by its
     /// lcore.

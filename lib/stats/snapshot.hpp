@@ -289,7 +289,7 @@ struct PortSnapshot {
     std::uint64_t rx_multi_segment = 0;
     std::uint64_t rx_oversized_frames = 0;
     std::uint64_t rx_gather_full = 0;  ///< polls that left a queue alone, because engines were behind
-    std::uint64_t rx_hosts_full = 0;   ///< IGMP and ARP frames that our own hosts never saw
+    std::uint64_t rx_hosts_full = 0;   ///< frames that our own hosts never saw (IGMP, ARP, MLD, NDP)
     ReassemblyCounts reassembly;
     /// Holds the datagrams that may be in the making from IP fragments; 0: the port reassembles none.
     std::uint64_t reassembly_places = 0;
@@ -298,7 +298,7 @@ struct PortSnapshot {
     std::uint64_t tx_packets = 0;
     std::uint64_t tx_bytes = 0;
     std::uint64_t tx_dropped = 0;
-    std::uint64_t tx_host_frames = 0;  ///< IGMP and ARP of our own, not in tx_packets
+    std::uint64_t tx_host_frames = 0;  ///< of our own hosts, not in tx_packets
     NicSnapshot nic;
     std::vector<RuleSnapshot> rules;
     std::uint64_t rx_bursts = 0;

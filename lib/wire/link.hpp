@@ -12,7 +12,8 @@
 #include "base/mac.hpp"
 #include "wire/net.hpp"
 
-/// Reads and writes the Ethernet header of the frames that keep a host reachable (IGMP, ARP). Nothing here
+/// Reads and writes the Ethernet header of the frames that keep a host reachable (IGMP, ARP,
+/// MLD, NDP). Nothing here
 /// allocates or throws.
 namespace spead::wire {
 
@@ -27,6 +28,7 @@ struct LinkAddress {
     MacAddress mac{};
     Ipv4 ip;                            ///< 0.0.0.0: none
     std::optional<std::uint16_t> vlan;  ///< TCI of the tag of our frames; only its VLAN's frames are ours
+    Ipv6 link_local{};                  ///< our address of IPv6 on the link (fe80::/10); ::: none
 
     bool operator==(const LinkAddress&) const = default;
 };

@@ -46,6 +46,14 @@ PortOutcome view_datagram(const std::uint8_t* head, std::size_t readable, std::s
     return PortOutcome::stream;
 }
 
+/// Returns the outcome of an ICMPv6 message (RFC 4443) by its type: MLD is 130 to 132 and 143, NDP 133 to
+/// 137.
+PortOutcome icmp6_outcome(std::uint8_t type) noexcept {
+    if ((type >= 130 && type <= 132) || type == 143)
+        return PortOutcome::mld;
+    return type >= 133 && type <= 137 ? PortOutcome::ndp : PortOutcome::not_udp;
+}
+
 /// Parses an IPv6 packet at `ip`. Jumbograms (RFC 2675) have payload length 0, and no room for UDP.
 PortOutcome parse_udp6(const std::uint8_t* head, std::size_t readable, std::size_t frame_length,
                        std::size_t ip, std::uint8_t tags, UdpView& out) noexcept {
@@ -78,6 +86,8 @@ PortOutcome parse_udp6(const std::uint8_t* head, std::size_t readable, std::size
     }
     if (next == kNextFragment)
         return PortOutcome::fragment;
+    if (next == kProtocolIcmp6)
+        return room == 0 || readable <= at ? PortOutcome::malformed : icmp6_outcome(head[at]);
     if (next != kProtocolUdp)
         return PortOutcome::not_udp;
     out.src_ip6 = load_ipv6(header + 8);

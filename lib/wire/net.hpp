@@ -52,6 +52,7 @@ inline constexpr std::uint16_t kEtherTypeVlan = 0x8100;  ///< 802.1Q
 inline constexpr std::uint16_t kEtherTypeQinQ = 0x88A8;  ///< 802.1ad
 inline constexpr std::uint8_t kProtocolIgmp = 2;
 inline constexpr std::uint8_t kProtocolUdp = 17;
+inline constexpr std::uint8_t kProtocolIcmp6 = 58;
 inline constexpr std::uint16_t kIpv4DontFragment = 0x4000;
 inline constexpr std::uint16_t kIpv4FragmentMask = 0x3FFF;  ///< more-fragments bit and fragment offset
 
@@ -138,7 +139,9 @@ PortOutcome parse_udp_general(const std::uint8_t* head, std::size_t head_length,
 ///                 other or the frame, hop-by-hop options that are not first,
 ///                 an IPv6 source that no host can have (is_source)
 ///   arp, igmp     what they say
-///   not_udp       another ethertype (a third VLAN tag included), protocol or extension header (a routing
+///   mld, ndp      ICMPv6 of the types that listeners, neighbours and routers of a link speak (RFC 3810,
+///   4861) not_udp       another ethertype (a third VLAN tag included), protocol or extension header (a
+///   routing
 ///                 header, too), or more than kMaxIpv6Options of options
 ///   fragment      more-fragments bit set or fragment offset not 0, whatever the protocol; any fragment
 ///   header

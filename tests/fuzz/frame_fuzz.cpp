@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any bytes as a received frame: headers, SPEAD packet, item list; IGMP, ARP.
+// Any bytes as a received frame: headers, SPEAD packet, item list; IGMP, ARP, MLD, NDP.
 
 #include <algorithm>
 #include <span>
@@ -12,6 +12,8 @@
 #include "wire/fragment.hpp"
 #include "wire/igmp.hpp"
 #include "wire/items.hpp"
+#include "wire/mld.hpp"
+#include "wire/ndp.hpp"
 #include "wire/net.hpp"
 #include "wire/spead.hpp"
 #include "wire/spead_template.hpp"
@@ -119,8 +121,36 @@ void check_spead(std::span<const std::uint8_t> datagram) {
     check_items(whole.data(), packet);
 }
 
+void check_control6(std::span<const std::uint8_t> frame) {
+    if (const auto ndp = parse_ndp(frame, {})) {
+        Input again(kNdpRoom);
+        again.resize(build_ndp(again, multicast_mac6(ndp->to), {ndp->sender_mac, {}, {}, {}}, *ndp));
+        require(parse_ndp(again, {}) == ndp, "what is read is written back");
+    }
+    MldView mld;
+    if (parse_mld(frame, {}, mld) != MldRefusal::none) {
+        return;
+    }
+    std::uint64_t sum = 0;
+    const auto read_all = [&sum](const MldSources& sources) {
+        for (std::size_t i = 0; i < sources.size(); ++i) {
+            sum += sources[i].low;
+        }
+    };
+    read_all(mld.sources);
+    unsigned records = 0;
+    MldRecordView record;
+    for (auto rest = mld.list; MldView::next_record(rest, record); ++records) {
+        read_all(record.sources);
+    }
+    require(records == mld.records, "a report has the records that it says");
+    static volatile std::uint64_t used;
+    used = used + sum;
+}
+
 void check_control(std::span<const std::uint8_t> frame) {
     (void)parse_arp(frame, {});
+    check_control6(frame);
     IgmpView igmp;
     if (parse_igmp(frame, {}, igmp) != IgmpRefusal::none) {
         return;
@@ -190,6 +220,36 @@ Input framed(const Input& payload, std::size_t tags, std::size_t options) {
     return frame;
 }
 
+/// Returns messages of MLD and NDP.
+std::vector<Input> frames_of_hosts6() {
+    const LinkAddress who{{2, 0, 0, 0, 0, 9}, {}, {}, link_local_of({2, 0, 0, 0, 0, 9})};
+    const Ipv6 group{0xFF15000000000000, 1};
+    const Ipv6 sources[] = {{0xFD00000000000000, 1}, {0xFD00000000000000, 2}};
+    std::vector<Input> inputs;
+    for (const auto version : {std::uint8_t{1}, std::uint8_t{2}}) {
+        Input query(200);
+        query.resize(build_mld_query(query, who, {.version = version, .group = group, .sources = sources}));
+        inputs.push_back(query);
+    }
+    Input report(200);
+    MldReport builder(report, who);
+    (void)builder.add(MldRecordType::allow, group, sources);
+    (void)builder.add(MldRecordType::is_exclude, group, {});
+    report.resize(builder.finish());
+    inputs.push_back(report);
+    for (const NdpType type : {NdpType::solicitation, NdpType::advertisement}) {
+        NdpPacket packet;
+        packet.type = type;
+        packet.from = who.link_local;
+        packet.to = packet.target = sources[0];
+        packet.mac = who.mac;
+        Input frame(kNdpRoom);
+        frame.resize(build_ndp(frame, who.mac, who, packet));
+        inputs.push_back(frame);
+    }
+    return inputs;
+}
+
 }  // namespace
 
 std::vector<Input> fuzz::seeds() {
@@ -247,6 +307,9 @@ std::vector<Input> fuzz::seeds() {
     arp.resize(
         build_arp(arp, kBroadcastMac, who, {ArpOperation::request, who.mac, who.ip, {}, {0x0A000001}}));
     inputs.push_back(arp);
+    for (Input& frame : frames_of_hosts6()) {
+        inputs.push_back(std::move(frame));
+    }
     constexpr std::size_t kPerCapture = 4;
     constexpr std::size_t kLongest = 700;
     for (const std::string& name : fuzz::capture_names()) {

@@ -268,10 +268,6 @@ class Refused(Ipv6Test):
         self.refused("send", "[ff15::1]:7148", "239.1.1.1:7148", "--port", FRAMES, prefix=self.inside,
                      says=["239.1.1.1:7148", "[ff15::1]:7148", "a sender of its own"])
 
-    def test_a_port_that_asks_for_itself_wants_the_mac_address(self):
-        self.refused("send", "[fd00:9::2]:7148", "--port", "net_tap0,iface=sd0", prefix=self.inside,
-                     says=["[fd00:9::2]:7148", "addresses of IPv4 only", "--dst-mac"])
-
     def test_an_endpoint_of_two_families_is_refused(self):
         self.refused("recv", "[ff15::1]:7148@10.9.0.2", "--port", FRAMES, prefix=self.inside, says=["10.9.0.2", "family"])
 

@@ -41,8 +41,17 @@ constexpr std::array kPortKeys{
         .unset = "the network interface's",
         .example = "\"10.0.0.5\"",
         .option = "--address",
-        .word = "A.B.C.D",
+        .word = "ADDRESS",
         .help = "Sets the port's own IPv4 address, the source of sent packets",
+    },
+    Key{
+        .name = "address6",
+        .field = text<&PortPlan::address6>,
+        .unset = "the network interface's",
+        .example = "\"fd00::5\"",
+        .option = "--address",
+        .word = "ADDRESS",
+        .help = "Sets the port's own IPv6 address, the source of sent packets",
     },
     Key{
         .name = "vlan",

@@ -41,6 +41,7 @@ class Card : public DeviceCalls {
     bool maps = true;   ///< memory that DPDK has not made
     bool keep = false;  ///< destroys no rule
     int refuse = 0;     ///< error number for every rule
+    bool ipv6 = true;   ///< has rules of IPv6
     const char* message = nullptr;
 
     bool stamps = false;                       ///< has RTE_ETH_RX_OFFLOAD_TIMESTAMP
@@ -86,9 +87,14 @@ class Card : public DeviceCalls {
         calls.emplace_back(set ? "isolate" : "share");
         return isolates ? 0 : -ENOTSUP;
     }
-    int flow_validate(std::uint16_t, const rte_flow_attr&, const rte_flow_item*,
+    int flow_validate(std::uint16_t, const rte_flow_attr&, const rte_flow_item* pattern,
                       const rte_flow_action* actions, rte_flow_error& error) override {
         ++validations;
+        for (const rte_flow_item* i = pattern; i->type != RTE_FLOW_ITEM_TYPE_END; ++i) {
+            if (i->type == RTE_FLOW_ITEM_TYPE_IPV6 && !ipv6) {
+                return rte_flow_error_set(&error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM, i, "no IPv6");
+            }
+        }
         for (const rte_flow_action* a = actions; a->type != RTE_FLOW_ACTION_TYPE_END; ++a) {
             if (lacks.contains(a->type)) {
                 return rte_flow_error_set(&error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION, a,
@@ -192,6 +198,11 @@ class Card : public DeviceCalls {
                     " ipv4 dst {}/{:x} src {}/{:x}{}", ip(spec.hdr.dst_addr), mask.hdr.dst_addr,
                     ip(spec.hdr.src_addr), mask.hdr.src_addr,
                     fmt::format(" proto {}/{:x}", spec.hdr.next_proto_id, mask.hdr.next_proto_id));
+            }
+            case RTE_FLOW_ITEM_TYPE_IPV6: {
+                const auto& spec = *static_cast<const rte_flow_item_ipv6*>(i.spec);
+                const auto& mask = *static_cast<const rte_flow_item_ipv6*>(i.mask);
+                return fmt::format(" ipv6 proto {}/{:x}", spec.hdr.proto, mask.hdr.proto);
             }
             case RTE_FLOW_ITEM_TYPE_UDP: {
                 const auto& spec = *static_cast<const rte_flow_item_udp*>(i.spec);

@@ -169,21 +169,31 @@ TEST_F(FlowRulesTest, ARuleThatTheDeviceKeepsStaysListed) {
     card.keep = false;
 }
 
-TEST_F(FlowRulesTest, ThePortsOwnHostHearsIgmpAndArp) {
-    rules.add_host_rules(2);
+TEST_F(FlowRulesTest, ThePortsOwnHostHearsIgmpArpAndIcmpOfIpv6) {
+    rules.add_host_rules(2, true);
     rules.add(rule_for("239.1.2.3:1", 0));
 
     std::vector<std::string> texts;
     for (const auto& [flow, seen] : card.rules) {
         texts.push_back(seen.text);
     }
-    ASSERT_EQ(texts.size(), 3U);
+    ASSERT_EQ(texts.size(), 4U);
     EXPECT_THAT(texts[0], AllOf(HasSubstr("type 806/ffff"), HasSubstr("queue 2"), Not(HasSubstr("ipv4"))));
     EXPECT_THAT(texts[1], AllOf(HasSubstr("type 800/ffff ipv4 dst 0.0.0.0/0"), HasSubstr("proto 2/ff"),
                                 HasSubstr("queue 2"), Not(HasSubstr("udp"))));
+    EXPECT_THAT(texts[2], AllOf(HasSubstr("type 86dd/ffff ipv6 proto 58/ff"), HasSubstr("queue 2"),
+                                Not(HasSubstr("udp"))));
     EXPECT_EQ(rules.rules().size(), 1U);
     rules.clear();
     EXPECT_TRUE(card.rules.empty());
+}
+
+TEST_F(FlowRulesTest, ACardWithoutIpv6ServesPortsThatDoNotUseIt) {
+    card.ipv6 = false;
+    rules.add_host_rules(0, false);
+    EXPECT_EQ(card.rules.size(), 2U);
+    rules.clear();
+    EXPECT_THAT(error_of([&] { rules.add_host_rules(0, true); }), HasSubstr("MLD and NDP"));
 }
 
 TEST_F(FlowRulesTest, RulesGoInReverseOrder) {

@@ -11,6 +11,8 @@
 #include "tests/eal/recv/rig.hpp"
 #include "wire/arp.hpp"
 #include "wire/igmp.hpp"
+#include "wire/mld.hpp"
+#include "wire/ndp.hpp"
 
 /// Tests the outcomes of packets: each packet is in exactly one counter, and each counter can be reached.
 namespace spead::recv::test {
@@ -318,6 +320,32 @@ TEST(PortOutcomes, IgmpAndArpAlsoGoToTheHosts) {
     EXPECT_TRUE(listen().empty());
     EXPECT_EQ(rig.picture().ports[0].rx_hosts_full, 6U);
     EXPECT_EQ(rig.count(PortOutcome::arp), 2U + FrameRing::kFrames + 6);
+}
+
+TEST(PortOutcomes, MldAndNdpDoToo) {
+    const MacAddress mac{2, 0, 0, 0, 0, 1};
+    const wire::LinkAddress from{mac, {}, {}, wire::link_local_of(mac)};
+    Bytes mld(wire::kMldLeastRoom);
+    mld.resize(wire::build_mld(mld, from, wire::MldType::v1_report, {0xFF15000000000000, 1}));
+    wire::NdpPacket solicitation;
+    solicitation.from = from.link_local;
+    solicitation.target = {0xFD00000000000000, 1};
+    solicitation.to = wire::solicited_node(solicitation.target);
+    Bytes ndp(wire::kNdpRoom);
+    ndp.resize(wire::build_ndp(ndp, wire::multicast_mac6(solicitation.to), from, solicitation));
+    expect_port(PortOutcome::mld, mld);
+    expect_port(PortOutcome::ndp, ndp);
+    Bytes echo = ndp;
+    echo[wire::kEthernetHeader + wire::kIpv6Header] = 128;
+    expect_port(PortOutcome::not_udp, echo);
+
+    const auto ring = std::make_unique<FrameRing>();
+    OneStream rig;
+    rig.sources[0]->hosts = ring.get();
+    rig.give({mld, echo, ndp});
+    std::vector<Bytes> heard;
+    ring->take_all([&](std::span<const std::uint8_t> f) { heard.emplace_back(f.begin(), f.end()); });
+    EXPECT_EQ(heard, (std::vector<Bytes>{mld, ndp}));
 }
 
 // Outcomes of a stream's packets.

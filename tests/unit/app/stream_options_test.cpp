@@ -204,7 +204,15 @@ TEST(Recv, APortMayHaveAnAddressOfItsOwn) {
     EXPECT_EQ(own.ports[1].address.value, 0x0A000006U);
     EXPECT_EQ(planned("send --port p --address 10.0.0.5 239.1.2.3:7148").ports[0].address.value, 0x0A000005U);
     expect_refused("send --port p --address 10.0.0.5 --address 10.0.0.6 239.1.2.3:7148",
-                   {"--address", "2 addresses are given for 1 port"});
+                   {"--address", "2 IPv4 addresses are given for 1 port"});
+    const Plan both = planned(
+        "recv --port a --port b --address fd00::5 --address fd00::6 --address 10.0.0.5 --address 10.0.0.6 "
+        "239.1.2.3:7148 [ff15::1]:7148");
+    EXPECT_EQ(both.ports[1].address.value, 0x0A000006U);
+    EXPECT_EQ(both.ports[1].address6, (Ipv6{0xFD00000000000000, 6})) << "each family is dealt by itself";
+    expect_refused("recv --port a --port b --address fd00::5 239.1.2.3:7148 239.1.2.4:7148",
+                   {"--address", "1 IPv6 address is given for 2 ports"});
+    expect_refused("recv --port p --address ff15::1 239.1.2.3:7148", {"--address", "ff15::1"});
     expect_refused("recv --port p --address 10.0.0.500 239.1.2.3:7148", {"--address", "10.0.0.500"});
     expect_refused("recv --port p --address 239.1.2.3 239.1.2.3:7148", {"--address", "239.1.2.3"});
 }
@@ -463,6 +471,7 @@ TEST(OptionOf, NamesTheOptionBehindAPathOfThePlan) {
     EXPECT_EQ(option_of("port[0].device", "--device"), "--device");
     EXPECT_EQ(option_of("receive[0].port", "--port"), "--port");
     EXPECT_EQ(option_of("port[1].address", "--port"), "--address");
+    EXPECT_EQ(option_of("port[1].address6", "--port"), "--address");
     EXPECT_EQ(option_of("port[1].device", "--port"), "--port");
     EXPECT_EQ(option_of("memory.heaps", "--port"), "--memory");
     EXPECT_EQ(option_of("end.heaps", "--port"), "--heaps");

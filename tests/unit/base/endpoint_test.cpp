@@ -202,11 +202,5 @@ TEST(Endpoint, WrongIpv6TextsAreRefusedWithTheFix) {
     expect_usage_error([] { parse_endpoints("[ff15::ffff:ffff:ffff:fffe]+2:7148"); }, {"at most +1"});
 }
 
-TEST(Endpoint, NeedIpv4NamesTheEndpointAndTheUse) {
-    need_ipv4(parse_endpoints("239.1.2.3:7148"), "here", "sending");
-    expect_usage_error([] { need_ipv4(parse_endpoints("[ff15::1]:7148"), "here", "sending"); },
-                       {"[ff15::1]:7148", "sending works over IPv4 only"});
-}
-
 }  // namespace
 }  // namespace spead

@@ -135,6 +135,7 @@ name = "p0"
 device = "ens1f0"
 mtu = 9216
 address = "10.0.0.9"
+address6 = "fd00::9"
 timestamps = "hardware"
 udp_checksum = true
 
@@ -222,8 +223,14 @@ enabled = false
     EXPECT_EQ(plan.memory.heaps, std::uint64_t{2} << 30);
     EXPECT_EQ(plan.end, (runtime::EndPlan{100, 120, 2.5, true}));
     ASSERT_EQ(plan.ports.size(), 1u);
-    EXPECT_EQ(plan.ports[0],
-              (runtime::PortPlan{"p0", "ens1f0", 9216, {0x0A000009}, {}, runtime::Offload::hardware, true}));
+    EXPECT_EQ(plan.ports[0], (runtime::PortPlan{"p0",
+                                                "ens1f0",
+                                                9216,
+                                                {0x0A000009},
+                                                {0xFD00000000000000, 9},
+                                                {},
+                                                runtime::Offload::hardware,
+                                                true}));
 
     ASSERT_EQ(plan.receives.size(), 2u);
     const runtime::ReceivePlan& r = plan.receives[0];

@@ -71,7 +71,7 @@ TEST(UnknownKey, AKeyOfAnotherTableIsSaidToBelongThere) {
 TEST(UnknownKey, WithoutAnyNeighbourTheKeysAreListed) {
     expect_error(kPort + "colour = 3\n",
                  {"`colour`",
-                  "the keys are name, device, mtu, address, vlan, timestamps, udp_checksum, "
+                  "the keys are name, device, mtu, address, address6, vlan, timestamps, udp_checksum, "
                   "reassemble, reassemble_datagrams or link_rate"});
 }
 

@@ -61,6 +61,7 @@ TEST_F(MetricFamiliesTest, CountsAreTheSnapshots) {
     EXPECT_EQ(value(all, "spead_stream_expected_bytes_per_second", {{"stream", "s0"}}), 183);
     EXPECT_EQ(value(all, "spead_send_packets_total", {{"send", "d0"}, {"payload", "copied"}}), 205);
     EXPECT_EQ(value(all, "spead_port_rx_refused_packets_total", {{"port", "p0"}, {"reason", "arp"}}), 307);
+    EXPECT_EQ(value(all, "spead_port_rx_refused_packets_total", {{"port", "p0"}, {"reason", "ndp"}}), 309);
     EXPECT_EQ(value(all, "spead_port_rx_refused_packets_total", {{"port", "p0"}, {"reason", "stream"}}),
               std::nullopt);
     EXPECT_EQ(value(all, "spead_port_rx_stream_packets_total", {{"port", "p0"}}), 300);

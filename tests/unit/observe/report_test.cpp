@@ -50,7 +50,7 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
         R"("last_event":{"event":"stuck","at_s":2.5,"text":"it is stuck"}}}],)"
         R"("ports":[{"name":"p0","driver":"net_ring","state":"running",)"
         R"("rx":{"packets":310,"bytes":311,"malformed":301,"not_udp":302,"fragment":303,"bad_checksum":304,)"
-        R"("unmatched":305,"igmp":306,"arp":307,"reassembled":308,"incomplete":309},)"
+        R"("unmatched":305,"igmp":306,"arp":307,"mld":308,"ndp":309,"reassembled":310,"incomplete":311},)"
         R"("tx":{"packets":312,"bytes":313,"dropped":314},"nic":{"missed":315,"no_mbuf":316,"errors":317},)"
         R"("info":{"to_streams":300,"vlan_tagged":318,"multi_segment":319,"oversized_frames":320,"steering":"rte_flow",)"
         R"("hosts_full":321,"host_frames":322,"gather_full":348,)"

@@ -24,7 +24,7 @@ TEST(IgmpHost, AJoinIsReportedAtOnceAndOnceAgain) {
     EXPECT_THAT(w.said(), ElementsAre("to_ex 239.1.0.1 {}"));
     ASSERT_THAT(w.times, SizeIs(2));
     EXPECT_GT(w.times[1], w.times[0]);
-    EXPECT_LE(w.times[1], w.times[0] + IgmpHost::kV3ReportInterval);
+    EXPECT_LE(w.times[1], w.times[0] + IgmpHost::kReportInterval);
     EXPECT_TRUE(w.host.idle());
     EXPECT_EQ(w.host.next(), IgmpHost::Time::max());
     EXPECT_EQ(w.host.joined(), 1U);

@@ -16,7 +16,9 @@ class WrittenTable final : public RuleTable {
     ~WrittenTable() override { calls_.emplace_back("gone"); }
 
     void add(const Rule& rule) override { calls_.push_back("add " + to_string(rule.endpoint)); }
-    void add_host_rules(std::uint16_t queue) override { calls_.push_back("host " + std::to_string(queue)); }
+    void add_host_rules(std::uint16_t queue, bool ipv6) override {
+        calls_.push_back("host " + std::to_string(queue) + (ipv6 ? " 6" : ""));
+    }
     void remove(const Endpoint& endpoint) override { calls_.push_back("remove " + to_string(endpoint)); }
     void clear() noexcept override {}
     std::vector<RuleState> rules() const override { return std::vector<RuleState>(2); }
@@ -41,7 +43,7 @@ class PortRulesTest : public testing::Test {
 TEST_F(PortRulesTest, ChangesDoNothingWithoutATable) {
     rules.use(nullptr);
     rules.add({endpoint, {0}, {}});
-    rules.add_host_rules(0);
+    rules.add_host_rules(0, false);
     rules.remove(endpoint);
     EXPECT_TRUE(rules.rules().empty());
     EXPECT_TRUE(rules.passed().empty());
@@ -52,14 +54,14 @@ TEST_F(PortRulesTest, ChangesDoNothingWithoutATable) {
 TEST_F(PortRulesTest, AreThoseOfTheTableUntilItIsDropped) {
     use();
     rules.add({endpoint, {0}, {}});
-    rules.add_host_rules(1);
+    rules.add_host_rules(1, true);
     rules.remove(endpoint);
     EXPECT_EQ(rules.rules().size(), 2U);
     EXPECT_EQ(rules.passed().size(), 3U);
     rules.drop();
     EXPECT_TRUE(rules.rules().empty());
     const std::string name = to_string(endpoint);
-    EXPECT_EQ(calls, (std::vector<std::string>{"add " + name, "host 1", "remove " + name, "gone"}));
+    EXPECT_EQ(calls, (std::vector<std::string>{"add " + name, "host 1 6", "remove " + name, "gone"}));
 }
 
 TEST_F(PortRulesTest, AreReportedOutOfForceOnceInTheLifeOfThePort) {

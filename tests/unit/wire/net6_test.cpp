@@ -180,6 +180,28 @@ TEST(Net6, OptionsArePassedOverAndOtherHeadersAreNoUdp) {
     EXPECT_EQ(parse6(frame.build()), PortOutcome::malformed);
 }
 
+TEST(Net6, MessagesOfMembersAndNeighboursAreToldApart) {
+    for (int type = 0; type < 256; type++) {
+        const bool mld = (type >= 130 && type <= 132) || type == 143;
+        const PortOutcome expected = mld                          ? PortOutcome::mld
+                                     : type >= 133 && type <= 137 ? PortOutcome::ndp
+                                                                  : PortOutcome::not_udp;
+        Bytes frame = Frame6{}.build();
+        frame[20] = kProtocolIcmp6;
+        frame[kEthernetHeader + kIpv6Header] = static_cast<std::uint8_t>(type);
+        EXPECT_EQ(parse6(frame), expected) << type;
+        Frame6 with_options;
+        with_options.extensions = {{0, extension(kProtocolIcmp6)}};
+        frame = with_options.build();
+        frame[kEthernetHeader + kIpv6Header + 8] = static_cast<std::uint8_t>(type);
+        EXPECT_EQ(parse6(frame), expected) << type << " after hop-by-hop options";
+    }
+    Bytes empty = Frame6{}.build();
+    empty[20] = kProtocolIcmp6;
+    store_be16(&empty[18], 0);
+    EXPECT_EQ(parse6(empty), PortOutcome::malformed) << "without a type";
+}
+
 TEST(Net6, ADatagramWithoutChecksumIsRefused) {
     Bytes frame = Frame6{}.build();
     store_be16(&frame[60], 0);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "port/igmp_host.hpp"
+#include "port/group_host.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <iterator>
 #include <utility>
+
+#include "port/igmp_host.hpp"
+#include "port/mld_host.hpp"
 
 namespace spead::port {
 
@@ -17,24 +20,26 @@ constexpr std::chrono::seconds kDefaultQueryInterval{125};
 constexpr std::size_t kMostAsked = 1024;
 
 /// Means due at once: earlier than any step.
-constexpr IgmpHost::Time kAtOnce = IgmpHost::Time::min();
-constexpr IgmpHost::Time kNever = IgmpHost::Time::max();
+constexpr std::chrono::steady_clock::time_point kAtOnce = std::chrono::steady_clock::time_point::min();
+constexpr std::chrono::steady_clock::time_point kNever = std::chrono::steady_clock::time_point::max();
 
-std::vector<Ipv4> listed(const std::set<Ipv4>& sources) {
+template <typename Address>
+std::vector<Address> listed(const std::set<Address>& sources) {
     return {sources.begin(), sources.end()};
 }
 
 }  // namespace
 
-/// Builds frames: as many records per version 3 report as it holds.
-class IgmpHost::Output {
+/// Builds frames: as many records per report of the newest version as it holds.
+template <typename Protocol>
+class GroupHost<Protocol>::Output {
   public:
     explicit Output(const wire::LinkAddress& own) : own_(own), report_(room(), own) {}
 
     bool full() const noexcept { return frames_.size() + 1 >= kFramesPerStep; }
 
-    void record(wire::IgmpRecordType type, Ipv4 group, const std::vector<Ipv4>& sources) {
-        std::span<const Ipv4> rest(sources);
+    void record(wire::IgmpRecordType type, Address group, const std::vector<Address>& sources) {
+        std::span<const Address> rest(sources);
         do {
             int taken = report_.add(type, group, rest);
             if (taken < 0) {
@@ -44,9 +49,10 @@ class IgmpHost::Output {
             rest = rest.subspan(static_cast<std::size_t>(taken));
         } while (!rest.empty());
     }
-    void message(wire::IgmpType type, Ipv4 group) {
-        std::array<std::uint8_t, wire::kIgmpLeastRoom> bytes{};
-        const std::size_t length = wire::build_igmp(bytes, own_, type, group);
+    /// Adds a report of an older version, or the message that leaves a group.
+    void message(Version version, bool leave, Address group) {
+        std::array<std::uint8_t, Protocol::kLeastRoom> bytes{};
+        const std::size_t length = Protocol::build(bytes, own_, version, leave, group);
         frames_.emplace_back(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length));
     }
     void flush() {
@@ -55,7 +61,7 @@ class IgmpHost::Output {
         }
         const std::size_t length = report_.finish();
         frames_.emplace_back(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(length));
-        report_ = wire::IgmpReport(room(), own_);
+        report_ = Report(room(), own_);
     }
     std::vector<Frame> take() {
         flush();
@@ -70,36 +76,50 @@ class IgmpHost::Output {
 
     const wire::LinkAddress& own_;
     std::array<std::uint8_t, wire::kEthernetHeader + wire::kVlanTag + kLongestPacket> buffer_{};
-    wire::IgmpReport report_;
+    Report report_;
     std::vector<Frame> frames_;
 };
 
-IgmpHost::IgmpHost(const wire::LinkAddress& own, Random random) : own_(own), random_(std::move(random)) {}
+template <typename Protocol>
+GroupHost<Protocol>::GroupHost(const wire::LinkAddress& own, Random random)
+    : own_(own), random_(std::move(random)) {}
 
-std::size_t IgmpHost::joined() const noexcept {
+template <typename Protocol>
+std::size_t GroupHost<Protocol>::joined() const noexcept {
     return static_cast<std::size_t>(
         std::ranges::count_if(groups_, [](const auto& entry) { return !entry.second.filter.nothing(); }));
 }
 
-bool IgmpHost::idle() const {
+template <typename Protocol>
+bool GroupHost<Protocol>::idle() const {
     return pending_.empty() &&
            std::ranges::none_of(groups_, [](const auto& entry) { return entry.second.unreported(); });
 }
 
-void IgmpHost::want(const Endpoint& endpoint) {
-    if (!endpoint.address.is_multicast() || endpoint.address.is_v6() ||
-        endpoint.address == wire::kAllSystems) {
+template <typename Protocol>
+auto GroupHost<Protocol>::key_of(const Endpoint& endpoint) -> Key {
+    return {Protocol::address_of(endpoint.address),
+            endpoint.has_source() ? Protocol::address_of(endpoint.source) : Address{}};
+}
+
+template <typename Protocol>
+void GroupHost<Protocol>::want(const Endpoint& endpoint) {
+    if (!Protocol::reports(endpoint.address)) {
         return;
     }
-    const Key key{endpoint.address.v4(), endpoint.source.v4()};
+    const Key key = key_of(endpoint);
     if (++wanted_[key] == 1) {
         pending_.push_back(key);
         next_ = kAtOnce;
     }
 }
 
-void IgmpHost::leave(const Endpoint& endpoint) {
-    const auto wanted = wanted_.find(Key{endpoint.address.v4(), endpoint.source.v4()});
+template <typename Protocol>
+void GroupHost<Protocol>::leave(const Endpoint& endpoint) {
+    if (!Protocol::reports(endpoint.address)) {
+        return;
+    }
+    const auto wanted = wanted_.find(key_of(endpoint));
     if (wanted == wanted_.end() || --wanted->second != 0) {
         return;
     }
@@ -113,7 +133,8 @@ void IgmpHost::leave(const Endpoint& endpoint) {
     update(key.group);
 }
 
-void IgmpHost::leave_all() {
+template <typename Protocol>
+void GroupHost<Protocol>::leave_all() {
     ending_ = true;
     general_due_ = kNever;
     wanted_.clear();
@@ -132,7 +153,8 @@ void IgmpHost::leave_all() {
     next_ = kAtOnce;
 }
 
-void IgmpHost::join_due(Time now) {
+template <typename Protocol>
+void GroupHost<Protocol>::join_due(Time now) {
     // Credit for idle time is limited to a burst.
     next_join_ = std::max(next_join_, now - (kJoinBurst - 1) * Clock::duration{kJoinInterval});
     while (!pending_.empty() && next_join_ <= now) {
@@ -145,10 +167,11 @@ void IgmpHost::join_due(Time now) {
 }
 
 /// Updates the group's filter from the joins, and queues reports of the change.
-void IgmpHost::update(Ipv4 group) {
+template <typename Protocol>
+void GroupHost<Protocol>::update(Address group) {
     Filter filter;
     for (auto key = joined_.lower_bound(Key{group, {}}); key != joined_.end() && key->group == group; ++key) {
-        if (key->source.value == 0) {
+        if (key->source == Address{}) {
             filter.any = true;
             break;
         }
@@ -162,16 +185,17 @@ void IgmpHost::update(Ipv4 group) {
     drop_if_done(group);
 }
 
-void IgmpHost::report_from_now(Group& state, const Filter& before) {
+template <typename Protocol>
+void GroupHost<Protocol>::report_from_now(Group& state, const Filter& before) {
     next_ = kAtOnce;
     const Filter& after = state.filter;
     if (after.nothing()) {
         state.answer_due = kNever;
         state.asked.clear();
     }
-    if (querier_.version != Version::v3) {
+    if (querier_.version != Protocol::kNewest) {
         if (after.nothing()) {
-            state.old_reports = querier_.version == Version::v2 ? 1 : 0;
+            state.old_reports = querier_.version >= Protocol::kFirstWithLeaves ? 1 : 0;
         } else if (before.nothing()) {
             state.old_reports = querier_.robustness;
         } else {
@@ -184,16 +208,17 @@ void IgmpHost::report_from_now(Group& state, const Filter& before) {
         state.mode_changes = querier_.robustness;
         state.source_changes.clear();
     } else {
-        std::vector<Ipv4> changed;
+        std::vector<Address> changed;
         std::ranges::set_symmetric_difference(before.sources, after.sources, std::back_inserter(changed));
-        for (const Ipv4 source : changed) {
+        for (const Address source : changed) {
             state.source_changes[source] = querier_.robustness;
         }
     }
     state.change_due = kAtOnce;
 }
 
-void IgmpHost::drop_if_done(Ipv4 group) {
+template <typename Protocol>
+void GroupHost<Protocol>::drop_if_done(Address group) {
     const auto found = groups_.find(group);
     if (found != groups_.end() && found->second.filter.nothing() && !found->second.unreported()) {
         groups_.erase(found);
@@ -202,17 +227,18 @@ void IgmpHost::drop_if_done(Ipv4 group) {
 
 /// Chooses the version of the oldest present querier. When it changes, pending answers are dropped, and
 /// pending reports are repeated in the new version.
-void IgmpHost::choose_version(Time now) {
+template <typename Protocol>
+void GroupHost<Protocol>::choose_version(Time now) {
     const Version version = now < querier_.v1_until   ? Version::v1
                             : now < querier_.v2_until ? Version::v2
-                                                      : Version::v3;
+                                                      : Protocol::kNewest;
     if (version == querier_.version) {
         return;
     }
     querier_.version = version;
     general_due_ = kNever;
     for (auto it = groups_.begin(); it != groups_.end();) {
-        const Ipv4 group = it->first;
+        const Address group = it->first;
         Group& state = it->second;
         ++it;
         state.answer_due = kNever;
@@ -230,41 +256,46 @@ void IgmpHost::choose_version(Time now) {
     }
 }
 
-void IgmpHost::receive(std::span<const std::uint8_t> frame, Time now) {
-    wire::IgmpView view;
-    const wire::IgmpRefusal refusal = wire::parse_igmp(frame, own_, view);
-    if (refusal != wire::IgmpRefusal::none) {
-        refused_ += refusal != wire::IgmpRefusal::not_igmp && refusal != wire::IgmpRefusal::unknown_type;
+template <typename Protocol>
+void GroupHost<Protocol>::receive(std::span<const std::uint8_t> frame, Time now) {
+    View view;
+    const Heard heard = Protocol::parse(frame, own_, view);
+    if (heard != Heard::message) {
+        refused_ += heard == Heard::refused;
         return;
     }
     if (std::memcmp(frame.data() + own_.mac.size(), own_.mac.data(), own_.mac.size()) == 0) {
         return;
     }
-    if (view.type == wire::IgmpType::query) {
+    if (Protocol::is_query(view)) {
         heard_query(view, now);
         return;
     }
-    // In the old versions, one member's answer is enough (RFC 2236 3). Unsolicited reports are sent anyway.
-    if ((view.type == wire::IgmpType::v1_report || view.type == wire::IgmpType::v2_report) &&
-        querier_.version != Version::v3 && view.to == view.group) {
+    // In the old versions, one member's answer is enough (RFC 2236 3, RFC 2710 4). Unsolicited reports are
+    // sent anyway.
+    if (Protocol::is_old_report(view) && querier_.version != Protocol::kNewest && view.to == view.group) {
         if (const auto found = groups_.find(view.group); found != groups_.end()) {
             found->second.answer_due = kNever;
         }
     }
 }
 
-bool IgmpHost::is_for_us(const wire::IgmpView& query) const {
-    return query.to == wire::kAllSystems || (own_.ip.value != 0 && query.to == own_.ip) ||
-           (query.group.value != 0 && query.to == query.group);
+template <typename Protocol>
+bool GroupHost<Protocol>::is_for_us(const View& query) const {
+    return query.to == Protocol::kEverybody ||
+           (Protocol::address_of(own_) != Address{} && query.to == Protocol::address_of(own_)) ||
+           (query.group != Address{} && query.to == query.group);
 }
 
-void IgmpHost::heard_query(const wire::IgmpView& query, Time now) {
+template <typename Protocol>
+void GroupHost<Protocol>::heard_query(const View& query, Time now) {
     if (!is_for_us(query)) {
         refused_++;
         return;
     }
     queries_++;
-    if (query.version == 3) {
+    const bool general = query.group == Address{};
+    if (Version{query.version} == Protocol::kNewest) {
         querier_.robustness = std::max<unsigned>(query.robustness, kDefaultRobustness);
         querier_.interval = query.interval.count() != 0 ? query.interval : kDefaultQueryInterval;
     } else {
@@ -273,15 +304,14 @@ void IgmpHost::heard_query(const wire::IgmpView& query, Time now) {
         const Time until = now + querier_.robustness * querier_.interval + query.max_response;
         if (query.version == 1) {
             querier_.v1_until = until;
-        } else if (query.group.value == 0) {
+        } else if (general) {
             querier_.v2_until = until;
         }
     }
     choose_version(now);
     next_ = kAtOnce;
 
-    const bool general = query.group.value == 0;
-    if (querier_.version == Version::v3) {
+    if (querier_.version == Protocol::kNewest) {
         const Time due = now + random_below(query.max_response);
         if (general_due_ <= due) {
             return;
@@ -304,8 +334,9 @@ void IgmpHost::heard_query(const wire::IgmpView& query, Time now) {
     }
 }
 
-/// Schedules an answer by RFC 3376 5.2, rules 3 to 5.
-void IgmpHost::answer_later(Group& state, const wire::IgmpView& query, Time due) {
+/// Schedules an answer by RFC 3376 5.2, rules 3 to 5, which are those of RFC 3810 6.2.
+template <typename Protocol>
+void GroupHost<Protocol>::answer_later(Group& state, const View& query, Time due) {
     const bool about_all = state.answer_due != kNever && state.asked.empty();
     state.answer_due = std::min(state.answer_due, due);
     if (about_all || query.sources.empty() || state.asked.size() + query.sources.size() > kMostAsked) {
@@ -317,7 +348,8 @@ void IgmpHost::answer_later(Group& state, const wire::IgmpView& query, Time due)
     }
 }
 
-std::vector<Frame> IgmpHost::step(Time now) {
+template <typename Protocol>
+std::vector<Frame> GroupHost<Protocol>::step(Time now) {
     choose_version(now);
     join_due(now);
     Output out(own_);
@@ -338,9 +370,10 @@ std::vector<Frame> IgmpHost::step(Time now) {
     return frames;
 }
 
-void IgmpHost::send_changes(Output& out, Time now) {
+template <typename Protocol>
+void GroupHost<Protocol>::send_changes(Output& out, Time now) {
     for (auto it = groups_.begin(); it != groups_.end() && !out.full();) {
-        const Ipv4 group = it->first;
+        const Address group = it->first;
         Group& state = it->second;
         ++it;
         if (state.change_due > now) {
@@ -353,12 +386,10 @@ void IgmpHost::send_changes(Output& out, Time now) {
 }
 
 /// Builds one report of changes; counts it.
-void IgmpHost::report(Output& out, Ipv4 group, Group& state) {
-    if (querier_.version != Version::v3) {
-        const auto type = state.filter.nothing()            ? wire::IgmpType::v2_leave
-                          : querier_.version == Version::v1 ? wire::IgmpType::v1_report
-                                                            : wire::IgmpType::v2_report;
-        out.message(type, group);
+template <typename Protocol>
+void GroupHost<Protocol>::report(Output& out, Address group, Group& state) {
+    if (querier_.version != Protocol::kNewest) {
+        out.message(querier_.version, state.filter.nothing(), group);
         state.old_reports--;
         return;
     }
@@ -367,8 +398,8 @@ void IgmpHost::report(Output& out, Ipv4 group, Group& state) {
                    group, listed(state.filter.sources));
         state.mode_changes--;
     } else {
-        std::vector<Ipv4> allowed;
-        std::vector<Ipv4> blocked;
+        std::vector<Address> allowed;
+        std::vector<Address> blocked;
         for (const auto& [source, times] : state.source_changes) {
             (state.filter.sources.contains(source) ? allowed : blocked).push_back(source);
         }
@@ -386,7 +417,8 @@ void IgmpHost::report(Output& out, Ipv4 group, Group& state) {
     std::erase_if(state.source_changes, [](const auto& change) { return change.second == 0; });
 }
 
-void IgmpHost::send_answers(Output& out, Time now) {
+template <typename Protocol>
+void GroupHost<Protocol>::send_answers(Output& out, Time now) {
     for (auto& [group, state] : groups_) {
         if (out.full()) {
             return;
@@ -400,10 +432,10 @@ void IgmpHost::send_answers(Output& out, Time now) {
     }
 }
 
-void IgmpHost::answer(Output& out, Ipv4 group, const Group& state) {
-    if (querier_.version != Version::v3) {
-        out.message(querier_.version == Version::v1 ? wire::IgmpType::v1_report : wire::IgmpType::v2_report,
-                    group);
+template <typename Protocol>
+void GroupHost<Protocol>::answer(Output& out, Address group, const Group& state) {
+    if (querier_.version != Protocol::kNewest) {
+        out.message(querier_.version, false, group);
         return;
     }
     if (state.asked.empty()) {
@@ -411,8 +443,8 @@ void IgmpHost::answer(Output& out, Ipv4 group, const Group& state) {
                    group, listed(state.filter.sources));
         return;
     }
-    std::vector<Ipv4> wanted;
-    std::ranges::copy_if(state.asked, std::back_inserter(wanted), [&state](Ipv4 source) {
+    std::vector<Address> wanted;
+    std::ranges::copy_if(state.asked, std::back_inserter(wanted), [&state](Address source) {
         return state.filter.any || state.filter.sources.contains(source);
     });
     if (!wanted.empty()) {
@@ -420,7 +452,8 @@ void IgmpHost::answer(Output& out, Ipv4 group, const Group& state) {
     }
 }
 
-void IgmpHost::look_ahead() {
+template <typename Protocol>
+void GroupHost<Protocol>::look_ahead() {
     next_ = general_due_;
     if (!pending_.empty()) {
         next_ = std::min(next_, next_join_);
@@ -431,16 +464,21 @@ void IgmpHost::look_ahead() {
 }
 
 /// Returns a time above 0, at most `limit`.
-std::chrono::nanoseconds IgmpHost::random_below(std::chrono::nanoseconds limit) {
+template <typename Protocol>
+std::chrono::nanoseconds GroupHost<Protocol>::random_below(std::chrono::nanoseconds limit) {
     const double part = (static_cast<double>(random_()) + 1) / 4294967296.0;
     return std::chrono::nanoseconds(static_cast<std::int64_t>(part * static_cast<double>(limit.count())));
 }
 
-std::chrono::nanoseconds IgmpHost::report_interval() const {
+template <typename Protocol>
+std::chrono::nanoseconds GroupHost<Protocol>::report_interval() const {
     if (ending_) {
         return kLastReportInterval;
     }
-    return querier_.version == Version::v3 ? kV3ReportInterval : kOldReportInterval;
+    return querier_.version == Protocol::kNewest ? kReportInterval : kOldReportInterval;
 }
+
+template class GroupHost<Igmp>;
+template class GroupHost<Mld>;
 
 }  // namespace spead::port

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-
 #include "runtime/paths.hpp"
 
 namespace spead::runtime {

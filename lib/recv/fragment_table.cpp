@@ -84,6 +84,9 @@ FragmentTable::Place& FragmentTable::place_of(const wire::FragmentView& fragment
         decision.given_up = close(*place, State::free);
     } else if (place == nullptr) {
         place = &take(set, now, decision);
+        // So many newer ones of its own sender came: it lacks a fragment, and not a place.
+        if (place->source == fragment.source)
+            decision.why = Why::late;
     }
     decision.place = static_cast<std::uint32_t>(place - places_.data());
     if (place->state == State::free) {

@@ -190,8 +190,8 @@ endpoints = ["[ff15::1]+1:7148"]
         running.wait_for(self.plug, "interface")
         running.wait_for(lambda: {("ff15::1", None), ("ff15::2", None)} <= set(self.members()), "membership")
         self.heard()
-        subprocess.run([harness.program(), "attach", str(control), "--", "endpoint delete s0 [ff15::2]:7148"], check=True,
-                       capture_output=True)
+        subprocess.run([harness.program(), "attach", str(control), "--", *"endpoint delete s0 [ff15::2]:7148".split()],
+                       check=True, capture_output=True)
         said = []
 
         def left():

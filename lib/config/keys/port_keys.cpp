@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
 
+#include "base/error.hpp"
 #include "config/key_field.hpp"
 #include "config/keys/tables.hpp"
 #include "config/limits.hpp"
@@ -43,6 +44,11 @@ constexpr std::array kPortKeys{
         .option = "--address",
         .word = "ADDRESS",
         .help = "Sets the port's own IPv4 address, the source of sent packets",
+        .check =
+            [](const std::string& address, const std::string& where) {
+                if (address.find(':') != address.npos)
+                    throw_usage(where, "`{}` is an IPv6 address; give it as `address6`", address);
+            },
     },
     Key{
         .name = "address6",
@@ -52,6 +58,12 @@ constexpr std::array kPortKeys{
         .option = "--address",
         .word = "ADDRESS",
         .help = "Sets the port's own IPv6 address, the source of sent packets",
+        .check =
+            [](const std::string& address, const std::string& where) {
+                if (address.find(':') == address.npos)
+                    throw_usage(where, "`{}` is not an IPv6 address; an IPv4 one is given as `address`",
+                                address);
+            },
     },
     Key{
         .name = "vlan",

@@ -35,7 +35,9 @@ TEST(PortAddress, OfIpv6IsNoneOfIpv4) {
                   }).find("address6"),
                   std::string::npos)
             << address;
-    EXPECT_NE(test::usage_error_of([&] { parse_text(port + "address = \"fd00::5\"\n", ""); }).find("address"),
+    EXPECT_NE(test::usage_error_of([&] {
+                  parse_text(port + "address = \"fd00::5\"\n", "");
+              }).find("give it as `address6`"),
               std::string::npos);
 }
 

@@ -13,7 +13,7 @@
 
 /// The machine is the IGMP host's (igmp_host_test.cpp); what is of MLD alone is tested here, and that the
 /// machine does with MLD what RFC 3810 asks.
-namespace spead::port {
+namespace spead::port::mld_host_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -244,4 +244,4 @@ TEST(MldHost, ManyGroupsAndSourcesAreSplitOverReports) {
 }
 
 }  // namespace
-}  // namespace spead::port
+}  // namespace spead::port::mld_host_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace spead::port {
+namespace spead::port::ndp_host_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -234,4 +234,4 @@ TEST_F(NdpHostTest, AFloodOfSolicitationsIsAnsweredInPart) {
 }
 
 }  // namespace
-}  // namespace spead::port
+}  // namespace spead::port::ndp_host_test

@@ -10,7 +10,7 @@
 #include "tests/support/fragments.hpp"
 #include "tests/unit/wire/frames6.hpp"
 
-namespace spead::wire {
+namespace spead::wire::fragment_test {
 namespace {
 
 using spead::test::cut;
@@ -158,4 +158,4 @@ TEST(Fragment, OtherProtocolsAreRefused) {
 }
 
 }  // namespace
-}  // namespace spead::wire
+}  // namespace spead::wire::fragment_test

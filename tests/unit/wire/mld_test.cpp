@@ -8,7 +8,7 @@
 
 #include "frames.hpp"
 
-namespace spead::wire {
+namespace spead::wire::mld_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -260,4 +260,4 @@ TEST(Mld, NothingIsReadBeyondTheFrame) {
 }
 
 }  // namespace
-}  // namespace spead::wire
+}  // namespace spead::wire::mld_test

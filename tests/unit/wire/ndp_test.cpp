@@ -7,7 +7,7 @@
 
 #include "frames.hpp"
 
-namespace spead::wire {
+namespace spead::wire::ndp_test {
 namespace {
 
 using test::Bytes;
@@ -161,4 +161,4 @@ TEST(Ndp, NothingIsReadBeyondTheFrame) {
 }
 
 }  // namespace
-}  // namespace spead::wire
+}  // namespace spead::wire::ndp_test

@@ -167,7 +167,7 @@ void add_words(CLI::App& app, const std::string& name, std::vector<std::string>&
 
 void add_port(CLI::App& app, StreamWords& words, std::string_view how_often) {
     add_repeated(app, "port.device", words.ports, how_often);
-    add_repeated(app, "port.address", words.addresses, "; also an IPv6 one; once per port");
+    add_repeated(app, "port.address", words.addresses, "; or IPv6; once per port");
     OptionSet(app).key("port.vlan", &words.port);
 }
 

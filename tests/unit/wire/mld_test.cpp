@@ -132,9 +132,9 @@ TEST(Mld, QueriesOfBothVersionsAreReadBack) {
     EXPECT_EQ(view.robustness, 2);
     EXPECT_EQ(view.interval, seconds(125));
     const std::array sources{kSource, Ipv6{1, 2}};
-    ASSERT_EQ(
-        parse(query({.group = kGroup, .max_response = 500, .sources = sources, .suppress = true}), view),
-        MldRefusal::none);
+    const Bytes of_sources =
+        query({.group = kGroup, .max_response = 500, .sources = sources, .suppress = true});
+    ASSERT_EQ(parse(of_sources, view), MldRefusal::none);
     EXPECT_EQ(view.to, kGroup);
     EXPECT_EQ(view.group, kGroup);
     EXPECT_EQ(view.max_response, milliseconds(500));

@@ -4,7 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "base/counted.hpp"
 #include "base/log.hpp"
 #include "base/start_thread.hpp"
 #include "runtime/consumers.hpp"
@@ -91,15 +90,22 @@ std::optional<std::uint64_t> SubmittingSource::next_index(std::uint64_t index) {
         if (lockstep_->is_alone(side_, index))
             return index;
         if (const std::optional<std::uint64_t> next = lockstep_->next(side_, index, Lockstep::Clock::now())) {
-            if (*next != index)
-                log_notice(LogType::runtime, "send {}: {} left out, to be in step with its copy again",
-                           plan_.name, counted_were(*next - index, "heaps"));
+            if (*next != index && tells_of_skip())
+                log_notice(LogType::runtime, "send {}: heaps are left out, to be in step with the other path",
+                           plan_.name);
             index_ = *next;
             return next;
         }
         collect();
         wait_.wait(idle_rounds_);
     }
+}
+
+/// Returns whether to tell that heaps are left out. While the port takes nothing, that happens again and
+/// again.
+bool SubmittingSource::tells_of_skip() noexcept {
+    const Lockstep::Clock::time_point before = std::exchange(skipped_, Lockstep::Clock::now());
+    return skipped_ - before > std::chrono::seconds(1);
 }
 
 /// Returns whether the stop items are left to the other side.
@@ -122,8 +128,8 @@ Lockstep::Used SubmittingSource::used_with_stops() const {
 
 void SubmittingSource::submit_stops(std::uint64_t sent, std::uint64_t first_cnt, std::uint64_t cnt_step) {
     if (leaves_stops()) {
-        log_notice(LogType::runtime, "send {}: ends without stop items, because its copy goes on",
-                   plan_.name);
+        log_notice(LogType::runtime,
+                   "send {}: ends without stop items, because the one of the other path goes on", plan_.name);
         return;
     }
     const wire::Flavour flavour(plan_.address_bits);

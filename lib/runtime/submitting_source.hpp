@@ -66,7 +66,8 @@ class SubmittingSource : public HeapSource {
 
     /// Returns what all starts have used, but for the stop heaps of the last one.
     virtual Lockstep::Used used() const = 0;
-    /// Prepares for one more start, before which `used` was used: at least what used() and the stop heaps say.
+    /// Prepares for one more start, before which `used` was used: at least what used() and the stop heaps
+    /// say.
     virtual void start_again(const Lockstep::Used& used) = 0;
     /// Submits all heaps, the stop heaps included. On the thread; what it throws ends the run.
     virtual void submit_all() = 0;
@@ -109,6 +110,7 @@ class SubmittingSource : public HeapSource {
     void run();
     void collect();
     void wait_in_flight();
+    bool tells_of_skip() noexcept;
     Lockstep::Used used_with_stops() const;
     bool leaves_stops();
 
@@ -117,7 +119,8 @@ class SubmittingSource : public HeapSource {
     std::vector<std::unique_ptr<send::OutgoingHeap>> stops_;
     std::shared_ptr<Lockstep> lockstep_;
     Lockstep::Side side_ = Lockstep::original;
-    std::uint64_t index_ = 0;  ///< of the next data heap
+    std::uint64_t index_ = 0;                ///< of the next data heap
+    Lockstep::Clock::time_point skipped_{};  ///< when heaps were left out last
     unsigned idle_rounds_ = 0;
     ShortWait wait_;
     std::atomic<bool> stop_{false};

@@ -78,15 +78,13 @@ TEST(Lockstep, OneThatIsStoppedEndsNoHeapOfTheOther) {
         script.wait([](const stats::Snapshot& s) { return s.streams[0].paths[1].redundant > 100; });
         script.change([&](Plan& p) { p.sends[stopped].enabled = false; });
         script.add([&heaps](Engine&, const stats::Snapshot& s) { heaps = s.streams[0].heaps_verified; });
-        script.wait(
-            [&heaps](const stats::Snapshot& s) { return s.streams[0].heaps_verified > heaps + 100; });
+        script.wait([&heaps](const stats::Snapshot& s) { return s.streams[0].heaps_verified > heaps + 100; });
         script.change([&](Plan& p) { p.sends[stopped].enabled = true; });
         script.wait([stopped](const stats::Snapshot& s) {
             return s.sends[stopped].left_out > 50 && s.sends[stopped].state == "sending";
         });
         script.add([&heaps](Engine&, const stats::Snapshot& s) { heaps = s.streams[0].heaps_verified; });
-        script.wait(
-            [&heaps](const stats::Snapshot& s) { return s.streams[0].heaps_verified > heaps + 100; });
+        script.wait([&heaps](const stats::Snapshot& s) { return s.streams[0].heaps_verified > heaps + 100; });
         expect_whole(script.run(live(20e6)));
     }
 }
@@ -96,7 +94,10 @@ TEST(Lockstep, OneWhosePortTakesNothingIsLeftBehind) {
     std::uint64_t redundant = 0;
     script.wait([](const stats::Snapshot& s) { return s.streams[0].paths[0].redundant > 100; });
     script.add([](Engine& engine, const stats::Snapshot&) { engine.stop_port("p1"); });
-    script.wait([](const stats::Snapshot& s) { return s.streams[0].health == "path_silent"; });
+    // 714 heaps a second.
+    script.wait([](const stats::Snapshot& s) {
+        return s.streams[0].health == "path_silent" && s.sends[1].left_out > 1500;
+    });
     script.add([](Engine& engine, const stats::Snapshot&) { engine.start_port("p1"); });
     script.wait([&redundant](const stats::Snapshot& s) {
         redundant = s.streams[0].paths[0].redundant + s.streams[0].paths[1].redundant;
@@ -107,7 +108,7 @@ TEST(Lockstep, OneWhosePortTakesNothingIsLeftBehind) {
     });
     Plan plan = live(20e6);
     plan.receives[0].silent_after = 0.3;
-    plan.receives[0].history_time = 0.1;  // what is older would be another heap
+    plan.receives[0].history_time = 1;  // what is older would be another heap
     const Ended e = script.run(plan);
     expect_whole(e);
     EXPECT_EQ(e.stream().heaps_verified, e.sent(0).counters.heaps) << "the first path lost nothing, and no "

@@ -89,9 +89,13 @@ void complete_paths(toml::table& tree) {
         return;
     for (toml::node& node : *streams) {
         toml::table* const stream = node.as_table();
-        const toml::array* const paths = stream == nullptr ? nullptr : (*stream)["paths"].as_array();
-        if (paths == nullptr || paths->empty() || !paths->front().is_string())
+        if (stream == nullptr || !stream->contains("paths"))
             continue;
+        const toml::array* const paths = (*stream)["paths"].as_array();
+        if (paths == nullptr || paths->empty() || !paths->front().is_string()) {
+            stream->insert("port", "");  // the fault is in `paths`
+            continue;
+        }
         stream->insert("port", paths->front());
         stream->insert("heaps", toml::table{});
         if (toml::table* const heaps = (*stream)["heaps"].as_table(); heaps != nullptr) {

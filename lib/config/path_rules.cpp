@@ -117,6 +117,10 @@ std::optional<KeyFault> path_fault(const Plan& plan, const ReceivePlan& r) {
             return KeyFault{"path_endpoints", fmt::format("stream `{}` has one path; name both ports in "
                                                           "`paths`, or leave `path_endpoints` out",
                                                           r.name)};
+        if (r.path_skew != ReceivePlan{}.path_skew)
+            return KeyFault{"path_skew", fmt::format("stream `{}` has one path; name both ports in `paths`, "
+                                                     "or leave `path_skew` out",
+                                                     r.name)};
         return std::nullopt;
     }
     if (std::optional<KeyFault> fault = ports_fault(plan, r))

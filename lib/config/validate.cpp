@@ -210,7 +210,7 @@ class Rules {
         const std::string path = fmt::format("receive[{}]", i);
         name(path + ".name", r.name);
         not_reserved(path + ".name", r.name, {"all"});
-        const runtime::PortPlan& port = port_of(path + ".port", r.port);
+        const runtime::PortPlan& port = port_of(path + (r.paths.empty() ? ".port" : ".paths[0]"), r.port);
         if (r.backend == runtime::Backend::kernel && !is_kernel_port(port))
             fail(path + ".backend",
                  "stream `{}` wants kernel sockets, and port `{}` is {}; give a port with the device "

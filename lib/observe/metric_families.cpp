@@ -389,14 +389,18 @@ void add_paths(std::vector<MetricFamily>& out, const Snapshot& now) {
         for (std::size_t path = 0; path < s.path_ports.size(); path++) {
             const stats::PathCounters& c = s.paths[path];
             ClientMetric metric;
-            metric.label = {{"stream", s.name}, {"port", s.path_ports[path]}};
+            metric.label = {
+                {"stream", s.name}, {"path", std::to_string(path + 1)}, {"port", s.path_ports[path]}};
             metric.gauge.value = static_cast<double>(stats::missing_packets(s, path));
             missing.metric.push_back(metric);
             for (const auto& [kind, count] :
                  {std::pair("received", c.packets), std::pair("used", c.placed),
                   std::pair("redundant", c.redundant), std::pair("late", c.late)}) {
                 ClientMetric& one = packets.metric.emplace_back();
-                one.label = {{"stream", s.name}, {"port", s.path_ports[path]}, {"kind", kind}};
+                one.label = {{"stream", s.name},
+                             {"path", std::to_string(path + 1)},
+                             {"port", s.path_ports[path]},
+                             {"kind", kind}};
                 one.counter.value = static_cast<double>(count);
             }
         }

@@ -27,7 +27,7 @@ void add_path_rows(Table& table, const stats::StreamSnapshot& s) {
     for (std::size_t path = 0; path < s.path_ports.size(); path++) {
         const stats::PathCounters& c = s.paths[path];
         table.row("path of", s.name);
-        table.word("port", s.path_ports[path]);
+        table.word("port", stats::path_name(s, path));
         table.count("received", c.packets);
         table.count("used", c.placed);
         table.count("redundant", c.redundant);

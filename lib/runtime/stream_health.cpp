@@ -88,6 +88,7 @@ void StreamHealth::begin(double now, const Counts& counts) {
 /// its paths.
 void StreamHealth::listen_to_paths(double now, const Counts& counts) {
     static_assert(stats::kMaxPaths == 2);
+    constexpr double kPause = 0.2;  // several looks
     const double patience = limits_.path_silent_after;
     const std::array<Path, stats::kMaxPaths> before = paths_;
     for (std::size_t i = 0; i < counts.path_ports.size(); i++) {
@@ -105,7 +106,7 @@ void StreamHealth::listen_to_paths(double now, const Counts& counts) {
         }
         if (counts.path_packets[1 - i] == other.packets)
             continue;
-        if (!path.behind_since || now - other.last >= patience)
+        if (!path.behind_since || now - other.last >= std::max(patience, kPause))
             path.behind_since = now;
         if (patience > 0 && !path.silent && now - *path.behind_since >= patience) {
             path.silent = true;

@@ -71,9 +71,11 @@ struct UnplacedCounters {
     std::uint64_t all = 0;
     std::uint64_t redundant = 0;
     std::uint64_t late = 0;
+    std::uint64_t control = 0;
 
     void note(PacketOutcome outcome) noexcept {
         all++;
+        control += outcome == PacketOutcome::control;
         redundant += outcome == PacketOutcome::redundant;
         late += outcome == PacketOutcome::late;
     }
@@ -83,9 +85,10 @@ struct UnplacedCounters {
 struct PathCounters {
     std::uint64_t packets = 0;
     std::uint64_t bytes = 0;   ///< payload bytes placed
-    std::uint64_t placed = 0;  ///< of `packets`, as the next two
+    std::uint64_t placed = 0;  ///< of `packets`, as the next three
     std::uint64_t redundant = 0;
     std::uint64_t late = 0;
+    std::uint64_t control = 0;  ///< stream control alone, and the first copy
 
     void add(const EndpointCounters& endpoint, const UnplacedCounters& unplaced) noexcept {
         packets += endpoint.packets;
@@ -93,6 +96,7 @@ struct PathCounters {
         placed += endpoint.packets - unplaced.all;
         redundant += unplaced.redundant;
         late += unplaced.late;
+        control += unplaced.control;
     }
     void add(const PathCounters& other) noexcept {
         packets += other.packets;
@@ -100,6 +104,7 @@ struct PathCounters {
         placed += other.placed;
         redundant += other.redundant;
         late += other.late;
+        control += other.control;
     }
     void take(const PathCounters& before) noexcept {
         packets -= before.packets;
@@ -107,6 +112,7 @@ struct PathCounters {
         placed -= before.placed;
         redundant -= before.redundant;
         late -= before.late;
+        control -= before.control;
     }
 };
 

@@ -16,11 +16,16 @@ constexpr double kFirstPacket = 2;
 
 std::vector<Finding> path_findings(const StreamSnapshot& s, double seconds) {
     std::vector<Finding> all;
+    if (const std::uint64_t repeated = s.path_ports.empty() ? 0 : repeated_packets(s); repeated != 0)
+        all.push_back({Cause::duplicates, Stage::network, s.name, repeated, "packets",
+                       "came again after both paths had brought them: a path repeats packets, or a sender "
+                       "began anew with heap counts of before",
+                       "give a sender that begins anew other heap counts, or lower `history_time`"});
     for (std::size_t path = 0; path < s.path_ports.size(); path++) {
         const std::uint64_t missing = missing_packets(s, path);
         if (missing == 0)
             continue;
-        const std::string& port = s.path_ports[path];
+        const std::string port = path_name(s, path);
         if (s.paths[path].packets == 0 && seconds >= kFirstPacket)
             all.push_back(
                 {Cause::path_silent, Stage::network, s.name, missing, "packets",
@@ -47,7 +52,7 @@ std::string late_path(const StreamSnapshot& s) {
             return fmt::format(
                 ", most of them by port {}: that path is behind the other one by more than the "
                 "heaps that may be open",
-                s.path_ports[path]);
+                path_name(s, path));
     return {};
 }
 

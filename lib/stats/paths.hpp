@@ -3,28 +3,45 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "stats/snapshot.hpp"
 
 /// Derives the counts of a stream with two paths (docs/paths.md). A path's packets = placed + redundant +
-/// late
-/// + those with the stream's other outcomes.
+/// late + those with the stream's other outcomes.
 namespace spead::stats {
 
 /// Returns the packets that came in time by any path, each once.
 inline std::uint64_t unique_packets(const StreamSnapshot& s) noexcept {
     std::uint64_t all = 0;
     for (const PathCounters& path : s.paths)
-        all += path.placed;
+        all += path.placed + path.control;
     return all;
 }
 
 /// Returns the packets that the other path brought, and this one did not, or too late. One that is on its way
 /// counts, too.
 inline std::uint64_t missing_packets(const StreamSnapshot& s, std::size_t path) noexcept {
+    const PathCounters& of = s.paths[path];
     const std::uint64_t all = unique_packets(s);
-    const std::uint64_t own = s.paths[path].placed + s.paths[path].redundant;
+    const std::uint64_t own = of.placed + of.control + of.redundant;
     return all > own ? all - own : 0;
+}
+
+/// Returns the packets that came more often than once by each path.
+inline std::uint64_t repeated_packets(const StreamSnapshot& s) noexcept {
+    std::uint64_t redundant = 0;
+    for (const PathCounters& path : s.paths)
+        redundant += path.redundant;
+    const std::uint64_t all = unique_packets(s);
+    return redundant > all ? redundant - all : 0;
+}
+
+/// Returns the name of the path's port, with the path's number if both are on one port.
+inline std::string path_name(const StreamSnapshot& s, std::size_t path) {
+    const std::string& port = s.path_ports[path];
+    return s.path_ports.front() != s.path_ports.back() ? port
+                                                       : port + " (path " + std::to_string(path + 1) + ")";
 }
 
 /// Returns the packets that one path alone brought: without the other one they would have been lost.

@@ -86,6 +86,21 @@ class TwoPaths(harness.ProgramTest):
         self.assertEqual(Received(self.sink).complete(), heaps)
         self.assert_paths(report, {"received": 0, "missing": 50}, {"received": 50, "used": 50, "missing": 0})
 
+    def test_control_heaps_hide_no_missing_packets(self):
+        heaps = payloads(20, 2048)
+        control = [wire.frame(wire.stop(1000 + number), GROUP) for number in heaps]
+        frames = frames_of(heaps)
+        report = self.receive(frames + control, frames[1:] + control)
+        self.assert_paths(report, {"missing": 0}, {"missing": 1})
+        self.assertEqual(report["streams"][0]["info"]["recovered"], 1)
+
+    def test_a_sender_that_begins_anew_too_soon_is_a_finding(self):
+        frames = frames_of(payloads(20, 2048))
+        report = self.receive(frames * 2, frames * 2)
+        finding = next(f for f in report["findings"] if f["cause"] == "duplicates")
+        self.assertEqual(finding["count"], 2 * len(frames))
+        self.assertIn("heap counts of before", finding["what"])
+
     def test_a_stop_item_of_one_path_ends_the_run(self):
         heaps = payloads(10, 5000)
         stop = [wire.frame(wire.stop(99), GROUP)]
@@ -168,6 +183,12 @@ class TwoPaths(harness.ProgramTest):
                      says=("--in-order", "has two paths"))
         self.refused("recv", "--two-paths", ENDPOINT, "--port", one, "--port", other, "--history", "0",
                      says=("--history", "would be another heap"))
+        self.refused("recv", ENDPOINT, "--port", one, "--path-skew", "70ms", says=("--path-skew", "leave `path_skew` out"))
+        configuration = self.directory / "wrong.toml"
+        for paths, says in (('["p7", "p0"]', ("wrong.toml:7:", "`p7`")), ('"p0"', ("wrong.toml:7:", "paths", "list"))):
+            configuration.write_text("version = 1\n[[port]]\nname = \"p0\"\ndevice = \"net_null0\"\n[[receive]]\n"
+                                     f"name = \"s0\"\npaths = {paths}\nendpoints = [\"{ENDPOINT}\"]\n", encoding="utf-8")
+            self.refused("run", "--config", configuration, says=says)
         self.refused("recv", "--two-paths", ENDPOINT, "--port", one, "--port", other, "--path-skew", "5s",
                      says=("--history-time", "raise `history_time`"))
 

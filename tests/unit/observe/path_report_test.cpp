@@ -6,6 +6,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "stats/path_findings.hpp"
+#include "stats/paths.hpp"
+
 namespace spead::observe::path_report_test {
 namespace {
 
@@ -36,6 +39,35 @@ TEST(PathReport, IsATableWithARowForEachPath) {
     EXPECT_THAT(text, HasSubstr("path of"));
     EXPECT_THAT(text, HasSubstr("p1"));
     EXPECT_THAT(text, HasSubstr("60 (31.58 %)")) << text;
+}
+
+TEST(PathReport, TwoPathsOfOnePortHaveNumbers) {
+    stats::StreamSnapshot s = two_paths();
+    s.path_ports = {"p0", "p0"};
+    Table table;
+    add_path_rows(table, s);
+    EXPECT_THAT(table.text(), HasSubstr("p0 (path 2)"));
+}
+
+TEST(PathReport, ControlHeapsHideNoMissingPackets) {
+    stats::StreamSnapshot s = two_paths();
+    // 50 packets of control came by the first path, and again by the second one.
+    s.paths[0].control = 50;
+    s.paths[1].redundant += 50;
+    EXPECT_EQ(stats::missing_packets(s, 0), 10U);
+    EXPECT_EQ(stats::missing_packets(s, 1), 60U);
+}
+
+TEST(PathReport, PacketsThatCameMoreThanTwiceAreAFinding) {
+    stats::StreamSnapshot s = two_paths();
+    EXPECT_EQ(stats::repeated_packets(s), 0U);
+    s.paths[1].redundant = 120;
+    EXPECT_EQ(stats::repeated_packets(s), 10U);
+    const std::vector<stats::Finding> all = stats::path_findings(s, 10);
+    ASSERT_FALSE(all.empty());
+    EXPECT_EQ(all.front().cause, stats::Cause::duplicates);
+    EXPECT_EQ(all.front().count, 10U);
+    EXPECT_THAT(all.front().what, HasSubstr("began anew with heap counts of before"));
 }
 
 TEST(PathReport, OfOnePathIsEmpty) {

@@ -217,7 +217,7 @@ TEST(StreamHealth, AJumpIsAnEventWithASentenceOfItsOwn) {
 /// Watches a stream with two paths.
 class WatchedPaths {
   public:
-    WatchedPaths() : health({0, 0, 0, 1}) {
+    explicit WatchedPaths(double patience = 1) : health({0, 0, 0, patience}) {
         counts.path_ports = {"p0", "p1"};
         step(0, 0, 0);
     }
@@ -255,6 +255,13 @@ TEST(StreamHealth, TellsAPathThatIsSilentWhileTheOtherOneIsNot) {
     EXPECT_THAT(w.text, HasSubstr("by port p1 brings packets again after 7.0 s"));
     EXPECT_EQ(w.health.state(), "ok");
     EXPECT_EQ(w.health.events(StreamEvent::path_silent), 1U);
+}
+
+TEST(StreamHealth, TellsASilentPathThoughLooksAreFurtherApartThanThePatience) {
+    WatchedPaths w(0.01);
+    EXPECT_THAT(w.step(0.02, 10, 10), IsEmpty());
+    EXPECT_THAT(w.step(0.02, 10, 0), IsEmpty());
+    EXPECT_THAT(w.step(0.02, 10, 0), ElementsAre(StreamEvent::path_silent));
 }
 
 TEST(StreamHealth, AStreamThatPausesHasNoSilentPath) {

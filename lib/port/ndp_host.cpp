@@ -59,14 +59,15 @@ void NdpHost::hear_advertisement(const NdpPacket& packet, Time now) {
 }
 
 void NdpHost::hear_solicitation(const NdpPacket& packet, Time now) {
-    if (packet.mac) {
-        neighbours_.heard(packet.from, *packet.mac, now);
-    }
     if (is_ours(packet.from)) {
         conflict_ = packet.mac.value_or(packet.sender_mac);
     }
+    // One to another host tells nothing of its sender (RFC 4861 7.2.3).
     if (!is_ours(packet.target)) {
         return;
+    }
+    if (packet.mac) {
+        neighbours_.heard(packet.from, *packet.mac, now);
     }
     if (wire::is_unspecified(packet.from)) {
         conflict_ = packet.sender_mac;  // it is about to take the address

@@ -225,6 +225,14 @@ TEST_F(NdpHostTest, OnlyWhatReplacesTakesOverAKnownHost) {
     EXPECT_EQ(host.find(kPeer), kPeerMac) << "and a question of it";
 }
 
+TEST_F(NdpHostTest, ASolicitationToAnotherHostTellsNothingOfItsSender) {
+    host.resolve(kPeer);
+    run(milliseconds(0));
+    hear(advertisement(kOtherMac));
+    solicit({0xFD00000900000000, 77});
+    EXPECT_EQ(host.find(kPeer), kOtherMac);
+}
+
 TEST_F(NdpHostTest, AFloodOfSolicitationsIsAnsweredInPart) {
     for (unsigned i = 0; i < 100; i++)
         solicit(kOurs);

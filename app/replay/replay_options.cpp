@@ -40,6 +40,9 @@ void read_map(const std::string& text, replay::RewriteRules& rules) {
     if (mark == std::string::npos)
         throw_usage("--map", "`{}` is not OLD=NEW, as in 239.1.1.0+3:7148=239.2.2.0+3:7148", text);
     const std::vector<Endpoint> from = parse_endpoints(text.substr(0, mark));
+    if (from.front().has_source())
+        throw_usage("--map", "`{}` names a source, but datagrams are redirected from any; leave it out",
+                    text.substr(0, mark));
     const std::vector<NewDestination> to = destinations(text.substr(mark + 1), "--map");
     if (to.size() != from.size() && to.size() != 1)
         throw_usage("--map", "`{}` maps {} to {}; give as many, or one for all", text,

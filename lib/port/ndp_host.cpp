@@ -52,21 +52,22 @@ void NdpHost::hear_advertisement(const NdpPacket& packet, Time now) {
     }
     const std::optional<MacAddress> known = neighbours_.find(packet.target);
     if (packet.mac && (!known || packet.replaces || *known == *packet.mac)) {
-        neighbours_.heard(packet.target, *packet.mac, now);
+        neighbours_.heard(packet.target, *packet.mac, now, packet.solicited ? kRefresh : kUnasked);
     } else if (!packet.mac && packet.solicited && known) {
         neighbours_.heard(packet.target, *known, now);
     }
 }
 
 void NdpHost::hear_solicitation(const NdpPacket& packet, Time now) {
-    if (packet.mac) {
-        neighbours_.heard(packet.from, *packet.mac, now);
-    }
     if (is_ours(packet.from)) {
         conflict_ = packet.mac.value_or(packet.sender_mac);
     }
+    // One to another host tells nothing of its sender (RFC 4861 7.2.3).
     if (!is_ours(packet.target)) {
         return;
+    }
+    if (packet.mac) {
+        neighbours_.heard(packet.from, *packet.mac, now, kUnasked);
     }
     if (wire::is_unspecified(packet.from)) {
         conflict_ = packet.sender_mac;  // it is about to take the address

@@ -32,6 +32,9 @@ class NdpHost : public NeighbourTimes {
     /// Holds the time for answers to the question whether an address is taken (RFC 4861 10, RetransTimer).
     static constexpr std::chrono::milliseconds kProbeTime{1000};
     static constexpr std::chrono::milliseconds kAnnounceInterval{2000};
+    /// Holds the age at which a MAC address that was not asked for is requested (RFC 4861 10,
+    /// DelayFirstProbeTime): it may be forged.
+    static constexpr std::chrono::seconds kUnasked{5};
     static constexpr std::size_t kAnswersPerStep = 16;
 
     /// Takes our link-local address from `own`. `address`: another address of ours; ::: none.

@@ -42,10 +42,10 @@ class NeighbourTable : public NeighbourTimes {
         return found == neighbours_.end() ? 0 : found->second.tries;
     }
 
-    /// Notes a reply, or another sign of the host's MAC address.
-    void heard(const Address& host, const MacAddress& mac, Time now) {
+    /// Notes a reply, or another sign of the host's MAC address, to be asked for again after `lasts`.
+    void heard(const Address& host, const MacAddress& mac, Time now, Clock::duration lasts = kRefresh) {
         if (const auto found = neighbours_.find(host); found != neighbours_.end())
-            found->second = {mac, 0, now + kRefresh};
+            found->second = {mac, 0, now + lasts};
     }
 
     /// Calls `ask(host, mac)` for the hosts that are due; `mac` of a host that is to be asked alone, or none.

@@ -225,6 +225,38 @@ TEST_F(NdpHostTest, OnlyWhatReplacesTakesOverAKnownHost) {
     EXPECT_EQ(host.find(kPeer), kPeerMac) << "and a question of it";
 }
 
+TEST_F(NdpHostTest, ASolicitationToAnotherHostTellsNothingOfItsSender) {
+    host.resolve(kPeer);
+    run(milliseconds(0));
+    hear(advertisement(kOtherMac));
+    solicit({0xFD00000900000000, 77});
+    EXPECT_EQ(host.find(kPeer), kOtherMac);
+}
+
+TEST_F(NdpHostTest, AnAddressThatWasNotAskedForIsAskedForSoon) {
+    host.resolve(kPeer);
+    run(milliseconds(0));
+    hear(advertisement());
+    NdpPacket other = advertisement(kOtherMac);
+    other.solicited = false;
+    other.to = wire::kAllNodes;
+    hear(other);
+    run(NdpHost::kUnasked - milliseconds(1));
+    take();
+    run(milliseconds(1));
+    std::vector<Sent> frames = take();
+    ASSERT_EQ(frames.size(), 1U) << "an announcement";
+    EXPECT_EQ(frames[0].to, kOtherMac);
+    hear(advertisement());
+    solicit(kOurs);
+    run(NdpHost::kUnasked - milliseconds(1));
+    take();
+    run(milliseconds(1));
+    frames = take();
+    ASSERT_EQ(frames.size(), 1U) << "a question of it";
+    EXPECT_EQ(frames[0].to, kPeerMac);
+}
+
 TEST_F(NdpHostTest, AFloodOfSolicitationsIsAnsweredInPart) {
     for (unsigned i = 0; i < 100; i++)
         solicit(kOurs);

@@ -84,6 +84,8 @@ TEST(ReplayCommand, WhatIsWrongIsSaid) {
     expect_refused("replay --port p a.pcap --to 239.1.1.0+3:5", {"--to", "4 destinations"});
     expect_refused("replay --port p a.pcap --to 239.1.1.0:5@10.0.0.1", {"--to", "source"});
     expect_refused("replay --port p a.pcap --map 239.1.1.1:5", {"OLD=NEW"});
+    expect_refused("replay --port p a.pcap --map [ff15::1]:5@fd00::7=[ff15::2]:5",
+                   {"--map", "[ff15::1]:5@fd00::7", "names a source"});
     expect_refused("replay --port p a.pcap --map 239.1.1.0+3:5=239.1.1.0+1:5", {"4 destinations to 2"});
     expect_refused("replay --port p a.pcap --map 239.1.1.1:5=239.1.1.2:5 --map 239.1.1.1:5=239.1.1.3:5",
                    {"mapped twice"});

@@ -42,19 +42,28 @@ std::optional<std::uint64_t> Lockstep::next(Side side, std::uint64_t index, Cloc
         mine.seen = their;
         mine.since = now;
     }
-    if (now - mine.since < std::max(patience_, 2 * mine.step))
+    if (now - mine.since < std::max({kPatience, 2 * other(side).expected, 2 * mine.step}))
         return std::nullopt;
     return index;
 }
 
-void Lockstep::request_stop(Side side) noexcept {
+void Lockstep::expect(Side side, Clock::duration time) noexcept {
     const std::lock_guard lock(mutex_);
-    states_[side].stopping = true;
+    states_[side].expected = time;
 }
 
-bool Lockstep::may_end(Side side, std::uint64_t index) const noexcept {
+void Lockstep::request_stop(Side side, Clock::time_point now) noexcept {
     const std::lock_guard lock(mutex_);
-    return index >= other(side).index;
+    State& mine = states_[side];
+    mine.asked = mine.stopping ? mine.asked : now;
+    mine.stopping = true;
+}
+
+bool Lockstep::may_end(Side side, std::uint64_t index, Clock::time_point now) const noexcept {
+    const std::lock_guard lock(mutex_);
+    const State& mine = states_[side];
+    return index >= other(side).index ||
+           (mine.stopping && !other(side).stopping && now - mine.asked >= kPatience);
 }
 
 Lockstep::Stops Lockstep::stops(Side side, Clock::time_point since, Clock::time_point now) const noexcept {

@@ -54,7 +54,7 @@ void SubmittingSource::start(const std::vector<unsigned>& cpus, std::int64_t hea
 }
 
 void SubmittingSource::request_stop() noexcept {
-    lockstep_->request_stop(side_);
+    lockstep_->request_stop(side_, Lockstep::Clock::now());
     stop_.store(true, std::memory_order_release);
 }
 

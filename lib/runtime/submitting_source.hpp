@@ -66,7 +66,8 @@ class SubmittingSource : public HeapSource {
 
     /// Returns what all starts have used, but for the stop heaps of the last one.
     virtual Lockstep::Used used() const = 0;
-    /// Prepares for one more start, before which `used` was used: at least what used() and the stop heaps say.
+    /// Prepares for one more start, before which `used` was used: at least what used() and the stop heaps
+    /// say.
     virtual void start_again(const Lockstep::Used& used) = 0;
     /// Submits all heaps, the stop heaps included. On the thread; what it throws ends the run.
     virtual void submit_all() = 0;
@@ -84,7 +85,8 @@ class SubmittingSource : public HeapSource {
     bool submit(std::span<const send::Submission> group);
     /// Returns whether no further data heap is to be made.
     bool must_end() const noexcept {
-        return stop_.load(std::memory_order_acquire) && lockstep_->may_end(side_, index_);
+        return stop_.load(std::memory_order_acquire) &&
+               lockstep_->may_end(side_, index_, Lockstep::Clock::now());
     }
     /// Notes an error that lets the run go on to its end.
     void note(const std::exception& error) { failure_ = error.what(); }

@@ -34,8 +34,8 @@ TEST(Lockstep, WithoutACopyASenderIsAlone) {
     Lockstep lockstep(kLead);
     EXPECT_EQ(lockstep.begin(kOriginal, {3, 2}), (Lockstep::Used{3, 2}));
     EXPECT_TRUE(lockstep.is_alone(kOriginal, 1000));
-    lockstep.request_stop(kOriginal);
-    EXPECT_TRUE(lockstep.may_end(kOriginal, 1000));
+    lockstep.request_stop(kOriginal, {});
+    EXPECT_TRUE(lockstep.may_end(kOriginal, 1000, {}));
     EXPECT_EQ(lockstep.stops(kOriginal, {}, {}), Stops::yes);
 }
 
@@ -66,7 +66,8 @@ TEST(Lockstep, OneThatDoesNotMoveIsLeftBehindAndGoesOnWhereTheOtherIs) {
 
 TEST(Lockstep, LongHeapsAreWaitedForLonger) {
     constexpr auto kHeapTime = std::chrono::seconds(1);
-    Lockstep lockstep(kLead, kHeapTime);
+    Lockstep lockstep(kLead);
+    lockstep.expect(kCopy, kHeapTime);
     lockstep.pair();
     lockstep.begin(kOriginal, {});
     lockstep.begin(kCopy, {});
@@ -112,24 +113,36 @@ TEST(Lockstep, AskedToEndTheyEndWithTheSameHeap) {
     Pair pair;
     EXPECT_EQ(pair.next(kOriginal, 7), std::nullopt);
     EXPECT_EQ(pair.next(kCopy, 5), 5U);
-    pair.lockstep.request_stop(kOriginal);
-    pair.lockstep.request_stop(kCopy);
-    EXPECT_TRUE(pair.lockstep.may_end(kOriginal, 7));
-    EXPECT_FALSE(pair.lockstep.may_end(kCopy, 5));
-    EXPECT_FALSE(pair.lockstep.may_end(kCopy, 6));
-    EXPECT_TRUE(pair.lockstep.may_end(kCopy, 7));
+    pair.lockstep.request_stop(kOriginal, pair.now);
+    pair.lockstep.request_stop(kCopy, pair.now);
+    EXPECT_TRUE(pair.lockstep.may_end(kOriginal, 7, pair.now));
+    EXPECT_FALSE(pair.lockstep.may_end(kCopy, 5, pair.now));
+    EXPECT_FALSE(pair.lockstep.may_end(kCopy, 6, pair.now));
+    EXPECT_TRUE(pair.lockstep.may_end(kCopy, 7, pair.now));
     EXPECT_EQ(pair.lockstep.stops(kOriginal, pair.now, pair.now), Stops::yes);
     EXPECT_EQ(pair.lockstep.stops(kCopy, pair.now, pair.now), Stops::yes);
 }
 
+TEST(Lockstep, OneThatIsToEndAloneNeedNotReachTheOther) {
+    Pair pair;
+    EXPECT_EQ(pair.next(kCopy, 5), 5U);
+    EXPECT_EQ(pair.next(kOriginal, 5 + kLead), std::nullopt);
+    pair.lockstep.request_stop(kCopy, pair.now);
+    EXPECT_FALSE(pair.lockstep.may_end(kCopy, 6, pair.now)) << "the other one may be asked, too";
+    pair.now += Lockstep::kPatience;
+    EXPECT_TRUE(pair.lockstep.may_end(kCopy, 6, pair.now));
+    pair.lockstep.request_stop(kOriginal, pair.now);
+    EXPECT_FALSE(pair.lockstep.may_end(kCopy, 6, pair.now));
+}
+
 TEST(Lockstep, OneThatEndsAloneSendsNoStopItems) {
     Pair pair;
-    pair.lockstep.request_stop(kOriginal);
+    pair.lockstep.request_stop(kOriginal, pair.now);
     const auto since = pair.now;
     EXPECT_EQ(pair.lockstep.stops(kOriginal, since, pair.now), Stops::ask_again);
     pair.now += Lockstep::kPatience;
     EXPECT_EQ(pair.lockstep.stops(kOriginal, since, pair.now), Stops::no);
-    pair.lockstep.request_stop(kCopy);
+    pair.lockstep.request_stop(kCopy, pair.now);
     EXPECT_EQ(pair.lockstep.stops(kOriginal, since, pair.now), Stops::yes) << "the run ends, then";
     EXPECT_EQ(pair.lockstep.stops(kCopy, since, pair.now), Stops::yes);
 }

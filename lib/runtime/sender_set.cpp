@@ -142,7 +142,7 @@ void SenderSet::add_heap_source(SendStream& made) {
     made.lockstep->expect(side_of(s), time_of_heap(s));
     if (!s.copy_of.empty())
         made.lockstep->pair();
-    source->keep_step(made.lockstep, side_of(s));
+    source->keep_step(made.lockstep, side_of(s), made.left_out);
     made.heap_source = std::move(source);
 }
 
@@ -317,6 +317,7 @@ bool SenderSet::let_go(SendStream& s, Clock::duration longest_finish) {
     if (const std::string failure = s.heap_source->failure(); !failure.empty())
         problems_.push_back(failure);
     gone_[s.port].add(s.counts);
+    gone_left_out_ += s.left_out.load(std::memory_order_relaxed);
     return true;
 }
 
@@ -377,7 +378,7 @@ void SenderSet::add_to(stats::Snapshot& snap) const {
         one.endpoints = s->plan.endpoint_texts;
         one.counters = s->counts;
         one.control_heaps = s->counts.control_heaps;
-        one.left_out = s->lockstep ? s->lockstep->left_out(side_of(s->plan)) : 0;
+        one.left_out = s->left_out.load(std::memory_order_relaxed);
         one.impair = s->plan.impair;
         // After the run no heaps are made.
         const bool done = !s->heap_source || s->heap_source->done();
@@ -399,8 +400,11 @@ void SenderSet::add_to(stats::Snapshot& snap) const {
         snap.removed_sends.add(one);
         add_to_port(port, counts);
     };
-    for (const auto& s : leaving_)
+    for (const auto& s : leaving_) {
         add_removed(s->port, s->counts);
+        snap.removed_sends.left_out += s->left_out.load(std::memory_order_relaxed);
+    }
+    snap.removed_sends.left_out += gone_left_out_;
     for (std::size_t port = 0; port < gone_.size(); port++)
         add_removed(port, gone_[port]);
 }

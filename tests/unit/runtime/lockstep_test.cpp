@@ -59,8 +59,6 @@ TEST(Lockstep, OneThatDoesNotMoveIsLeftBehindAndGoesOnWhereTheOtherIs) {
     for (std::uint64_t i = kLead; i < 100; i++)
         EXPECT_EQ(pair.next(kOriginal, i), i) << "no further wait";
     EXPECT_EQ(pair.next(kCopy, 1), 99U);
-    EXPECT_EQ(pair.lockstep.left_out(kCopy), 98U);
-    EXPECT_EQ(pair.lockstep.left_out(kOriginal), 0U);
     EXPECT_EQ(pair.next(kOriginal, 99 + kLead), std::nullopt) << "it moves again";
 }
 
@@ -125,8 +123,8 @@ TEST(Lockstep, AskedToEndTheyEndWithTheSameHeap) {
 
 TEST(Lockstep, OneThatIsToEndAloneNeedNotReachTheOther) {
     Pair pair;
-    EXPECT_EQ(pair.next(kCopy, 5), 5U);
     EXPECT_EQ(pair.next(kOriginal, 5 + kLead), std::nullopt);
+    EXPECT_EQ(pair.next(kCopy, 5), 5U);
     pair.lockstep.request_stop(kCopy, pair.now);
     EXPECT_FALSE(pair.lockstep.may_end(kCopy, 6, pair.now)) << "the other one may be asked, too";
     pair.now += Lockstep::kPatience;
@@ -165,6 +163,23 @@ TEST(Lockstep, OneThatStartsLaterJoinsTheRound) {
     pair.now += Lockstep::kPatience;
     EXPECT_EQ(pair.next(kCopy, 30), 30U);
     EXPECT_EQ(pair.next(kOriginal, 1), 30U);
+}
+
+TEST(Lockstep, ACopyThatIsReplacedDoesNotEndTheNewOne) {
+    Pair pair;
+    const int former = 0, fresh = 0;
+    pair.lockstep.begin(kCopy, {}, &former);
+    EXPECT_FALSE(pair.lockstep.is_alone(kCopy, 20, &former));
+    EXPECT_EQ(pair.next(kOriginal, 20), 20U);
+    pair.lockstep.begin(kCopy, {}, &fresh);
+    EXPECT_FALSE(pair.lockstep.is_alone(kCopy, 20, &fresh));
+    pair.lockstep.request_stop(kCopy, pair.now, &former);
+    EXPECT_TRUE(pair.lockstep.is_alone(kCopy, 19, &former));
+    EXPECT_TRUE(pair.lockstep.may_end(kCopy, 19, pair.now, &former));
+    EXPECT_EQ(pair.lockstep.stops(kCopy, pair.now, pair.now, &former), Stops::no);
+    pair.lockstep.end(kCopy, {20, 20}, &former);
+    EXPECT_EQ(pair.next(kOriginal, 20 + kLead), std::nullopt) << "the new one is waited for";
+    EXPECT_EQ(pair.lockstep.stops(kCopy, pair.now, pair.now, &fresh), Stops::yes) << "it is not asked to end";
 }
 
 TEST(Lockstep, TwoOfRandomPaceStayTogether) {

@@ -92,10 +92,10 @@ void complete_paths(toml::table& tree) {
         if (stream == nullptr || !stream->contains("paths"))
             continue;
         const toml::array* const paths = (*stream)["paths"].as_array();
-        if (paths == nullptr || paths->empty() || !paths->front().is_string()) {
+        if (paths == nullptr)
             stream->insert("port", "");  // the fault is in `paths`
+        if (paths == nullptr || paths->empty() || !paths->front().is_string())
             continue;
-        }
         stream->insert("port", paths->front());
         stream->insert("heaps", toml::table{});
         if (toml::table* const heaps = (*stream)["heaps"].as_table(); heaps != nullptr) {

@@ -5,7 +5,7 @@
 
 namespace spead::runtime {
 
-Lockstep::Used Lockstep::begin(Side side, const Used& used) noexcept {
+Lockstep::Used Lockstep::begin(Side side, const Used& used, const void* who) noexcept {
     const std::lock_guard lock(mutex_);
     states_[side].used = used;
     if (!other(side).running) {
@@ -17,6 +17,7 @@ Lockstep::Used Lockstep::begin(Side side, const Used& used) noexcept {
         }
     }
     State& mine = states_[side];
+    mine.owner.store(who, std::memory_order_relaxed);
     mine.running = true;
     mine.ended = mine.stopping = false;
     mine.index = 0;
@@ -30,7 +31,6 @@ std::optional<std::uint64_t> Lockstep::next(Side side, std::uint64_t index, Cloc
     const std::uint64_t their = other(side).index;
     mine.index = index;
     if (is_left_behind(side, index)) {
-        mine.left_out += their - index;
         mine.index = their;
         return their;
     }
@@ -42,40 +42,52 @@ std::optional<std::uint64_t> Lockstep::next(Side side, std::uint64_t index, Cloc
         mine.seen = their;
         mine.since = now;
     }
-    if (now - mine.since < std::max(patience_, 2 * mine.step))
+    if (now - mine.since < std::max({kPatience, 2 * other(side).expected, 2 * mine.step}))
         return std::nullopt;
     return index;
 }
 
-void Lockstep::request_stop(Side side) noexcept {
+void Lockstep::expect(Side side, Clock::duration time) noexcept {
     const std::lock_guard lock(mutex_);
-    states_[side].stopping = true;
+    states_[side].expected = time;
 }
 
-bool Lockstep::may_end(Side side, std::uint64_t index) const noexcept {
+void Lockstep::request_stop(Side side, Clock::time_point now, const void* who) noexcept {
     const std::lock_guard lock(mutex_);
-    return index >= other(side).index;
+    if (!owns(side, who))
+        return;
+    State& mine = states_[side];
+    mine.asked = mine.stopping ? mine.asked : now;
+    mine.stopping = true;
 }
 
-Lockstep::Stops Lockstep::stops(Side side, Clock::time_point since, Clock::time_point now) const noexcept {
+bool Lockstep::may_end(Side side, std::uint64_t index, Clock::time_point now,
+                       const void* who) const noexcept {
     const std::lock_guard lock(mutex_);
+    const State& mine = states_[side];
+    return !owns(side, who) || index >= other(side).index ||
+           (mine.stopping && !other(side).stopping && now - mine.asked >= kPatience);
+}
+
+Lockstep::Stops Lockstep::stops(Side side, Clock::time_point since, Clock::time_point now,
+                                const void* who) const noexcept {
+    const std::lock_guard lock(mutex_);
+    if (!owns(side, who))
+        return Stops::no;
     const State& their = other(side);
     if (!states_[side].stopping || !their.running || their.stopping)
         return Stops::yes;
     return now - since < kPatience ? Stops::ask_again : Stops::no;
 }
 
-void Lockstep::end(Side side, const Used& used) noexcept {
+void Lockstep::end(Side side, const Used& used, const void* who) noexcept {
     const std::lock_guard lock(mutex_);
+    if (!owns(side, who))
+        return;
     State& mine = states_[side];
     mine.running = false;
     mine.ended = true;
     mine.used = used;
-}
-
-std::uint64_t Lockstep::left_out(Side side) const noexcept {
-    const std::lock_guard lock(mutex_);
-    return states_[side].left_out;
 }
 
 }  // namespace spead::runtime

@@ -16,11 +16,14 @@ namespace spead::runtime {
 ///
 /// A data heap is known by its index since the start. Neither sender begins a heap that is `lead` or more
 /// ahead of the other one, unless that one does not move: its port takes nothing, perhaps. It may take
-/// kPatience, or twice as long as a heap. A sender that was left behind goes on where the other one is, and
-/// leaves out what is between.
+/// kPatience, or twice as long as its heaps and bursts. A sender that was left behind goes on where the other
+/// one is, and leaves out what is between.
 ///
-/// Starts of both sides that overlap are one round, in which both have the same heap counts. Control threads
-/// only; each call but is_alone() takes a lock for a few instructions. No call waits.
+/// Starts of both sides that overlap are one round, in which both have the same heap counts. A copy may be
+/// replaced by another one and be busy with its last heaps: `who` tells them apart, the address of a sender's
+/// source. The side is that of the last one to begin. To a former one, nobody else is there.
+///
+/// Control threads only; each call but is_alone() takes a lock for a few instructions. No call waits.
 class Lockstep {
   public:
     /// Counts what a side has used in all its starts.
@@ -36,22 +39,25 @@ class Lockstep {
 
     static constexpr Clock::duration kPatience = std::chrono::milliseconds(50);
 
-    /// Takes the heaps by which one sender may be ahead, at least 1, and the time that a heap is expected to
-    /// take.
-    explicit Lockstep(std::uint64_t lead, Clock::duration heap_time = {}) noexcept
-        : lead_(lead), patience_(std::max(kPatience, 2 * heap_time)) {}
+    /// Takes the heaps by which one sender may be ahead, at least 1.
+    explicit Lockstep(std::uint64_t lead) noexcept : lead_(lead) {}
+
+    /// Takes the longest time that the side is expected to need from one heap to the next.
+    void expect(Side side, Clock::duration time) noexcept;
 
     /// Says that there is a copy. Call it before the copy's first start.
     void pair() noexcept { paired_.store(true, std::memory_order_release); }
     /// Notes which heap the side sends next. Returns whether it need not call next(), having no other side.
-    bool is_alone(Side side, std::uint64_t index) noexcept {
+    bool is_alone(Side side, std::uint64_t index, const void* who = nullptr) noexcept {
+        if (!owns(side, who))
+            return true;
         states_[side].index.store(index, std::memory_order_relaxed);
         return !paired_.load(std::memory_order_acquire);
     }
 
     /// Begins a start of the side, which has used this until now. Returns what is used when the round's first
     /// heap comes.
-    Used begin(Side side, const Used& used) noexcept;
+    Used begin(Side side, const Used& used, const void* who = nullptr) noexcept;
 
     /// Returns the index of the heap that the side sends next: `index`, or a later one if it was left behind.
     /// None: it has to wait, and to ask again.
@@ -63,40 +69,44 @@ class Lockstep {
         return their > index && their - index > lead_;
     }
 
-    /// Notes that the side is to end. It goes on until both have sent the same heaps.
-    void request_stop(Side side) noexcept;
-    /// Returns whether the side, asked to end, may do so before heap `index`.
-    bool may_end(Side side, std::uint64_t index) const noexcept;
+    /// Notes that the side is to end. If both are, they go on until they have sent the same heaps.
+    void request_stop(Side side, Clock::time_point now, const void* who = nullptr) noexcept;
+    /// Returns whether the side, asked to end, may do so before heap `index`. One that is to end alone need
+    /// not reach the other one. That is known after kPatience.
+    bool may_end(Side side, std::uint64_t index, Clock::time_point now,
+                 const void* who = nullptr) const noexcept;
 
     /// Says whether a side sends stop items at its end. `ask_again`: it is not known yet, for kPatience at
     /// most.
     enum class Stops : std::uint8_t { yes, no, ask_again };
     /// Answers for a side that has sent all its data. `since`: when it asked for the first time. One that
     /// ends alone sends none: their heap counts are those of the other one's next heaps.
-    Stops stops(Side side, Clock::time_point since, Clock::time_point now) const noexcept;
+    Stops stops(Side side, Clock::time_point since, Clock::time_point now,
+                const void* who = nullptr) const noexcept;
 
     /// Ends the start of the side, which has used this.
-    void end(Side side, const Used& used) noexcept;
-
-    /// Returns how many heaps the side has left out, in all its starts.
-    std::uint64_t left_out(Side side) const noexcept;
+    void end(Side side, const Used& used, const void* who = nullptr) noexcept;
 
   private:
     struct State {
+        std::atomic<const void*> owner{nullptr};
         bool running = false;
         bool ended = false;  ///< in this round
         bool stopping = false;
+        Clock::time_point asked{};            ///< to stop
         std::atomic<std::uint64_t> index{0};  ///< of its next heap
         Used used;                            ///< at its last begin or end
-        std::uint64_t left_out = 0;
+        Clock::duration expected{};           ///< from one heap to the next
         std::optional<std::uint64_t> seen{};  ///< the index of the other one that it waits for
         Clock::time_point since{};            ///< when it saw that first
         Clock::duration step{};               ///< how long it had waited when that index changed last
     };
+    bool owns(Side side, const void* who) const noexcept {
+        return states_[side].owner.load(std::memory_order_relaxed) == who;
+    }
     const State& other(Side side) const noexcept { return states_[side == original ? copy : original]; }
 
     const std::uint64_t lead_;
-    const Clock::duration patience_;
     std::atomic<bool> paired_{false};
     mutable std::mutex mutex_;
     std::array<State, 2> states_;

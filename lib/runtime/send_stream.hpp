@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -24,8 +25,10 @@ struct SendStream {
     std::uint32_t number = 0;  ///< unique in the run
     SendPlan plan;             ///< at present
     std::unique_ptr<send::Sender> sender;
+    std::atomic<std::uint64_t> left_out{0};  ///< heaps not made, to be in step with the other path's sender
     std::unique_ptr<HeapSource> heap_source;
-    std::shared_ptr<Lockstep> lockstep;  ///< with the sender of the other path, if there is one; null: a user's heaps
+    std::shared_ptr<Lockstep>
+        lockstep;  ///< with the sender of the other path, if there is one; null: a user's heaps
     std::unique_ptr<PayloadRegistration> registration;  ///< of its payload memory; null where ports copy
     std::unique_ptr<port::ImpairedQueue> impaired;      ///< through which it sends; usually null
     Worker* worker = nullptr;

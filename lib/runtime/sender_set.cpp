@@ -24,11 +24,13 @@ Lockstep::Side side_of(const SendPlan& s) noexcept {
     return s.copy_of.empty() ? Lockstep::original : Lockstep::copy;
 }
 
-/// Returns the time that a heap takes at the sender's rate, an hour at most; 0: unlimited.
+/// Returns the longest time from one heap to the next at the sender's rate, an hour at most; 0: unlimited.
+/// After a burst, the pacer waits for as long as its bytes take.
 Lockstep::Clock::duration time_of_heap(const SendPlan& s) {
     if (s.rate <= 0)
         return {};
-    const std::chrono::duration<double> time(std::min(3600.0, static_cast<double>(s.heap_size) / s.rate));
+    const auto bytes = static_cast<double>(std::max(s.heap_size, s.burst_size));
+    const std::chrono::duration<double> time(std::min(3600.0, bytes / s.rate));
     return std::chrono::duration_cast<Lockstep::Clock::duration>(time);
 }
 
@@ -136,10 +138,11 @@ void SenderSet::add_heap_source(SendStream& made) {
     std::weak_ptr<Lockstep>& known = locksteps_[s.copy_of.empty() ? s.name : s.copy_of];
     made.lockstep = known.lock();
     if (!made.lockstep)
-        known = made.lockstep = std::make_shared<Lockstep>(s.max_heaps, time_of_heap(s));
+        known = made.lockstep = std::make_shared<Lockstep>(s.max_heaps);
+    made.lockstep->expect(side_of(s), time_of_heap(s));
     if (!s.copy_of.empty())
         made.lockstep->pair();
-    source->keep_step(made.lockstep, side_of(s));
+    source->keep_step(made.lockstep, side_of(s), made.left_out);
     made.heap_source = std::move(source);
 }
 
@@ -186,6 +189,8 @@ SenderSet::Fresh SenderSet::make_new(const Plan& wanted, const Change& change, i
 }
 
 void SenderSet::retune(SendStream& s, const SendPlan& to) {
+    if (s.lockstep)
+        s.lockstep->expect(side_of(to), time_of_heap(to));
     lcores_.ask(
         *s.worker,
         [](send::Sender* sender, double rate, std::uint64_t burst_size, double burst_rate_ratio,
@@ -312,6 +317,7 @@ bool SenderSet::let_go(SendStream& s, Clock::duration longest_finish) {
     if (const std::string failure = s.heap_source->failure(); !failure.empty())
         problems_.push_back(failure);
     gone_[s.port].add(s.counts);
+    gone_left_out_ += s.left_out.load(std::memory_order_relaxed);
     return true;
 }
 
@@ -372,7 +378,7 @@ void SenderSet::add_to(stats::Snapshot& snap) const {
         one.endpoints = s->plan.endpoint_texts;
         one.counters = s->counts;
         one.control_heaps = s->counts.control_heaps;
-        one.left_out = s->lockstep ? s->lockstep->left_out(side_of(s->plan)) : 0;
+        one.left_out = s->left_out.load(std::memory_order_relaxed);
         one.impair = s->plan.impair;
         // After the run no heaps are made.
         const bool done = !s->heap_source || s->heap_source->done();
@@ -394,8 +400,11 @@ void SenderSet::add_to(stats::Snapshot& snap) const {
         snap.removed_sends.add(one);
         add_to_port(port, counts);
     };
-    for (const auto& s : leaving_)
+    for (const auto& s : leaving_) {
         add_removed(s->port, s->counts);
+        snap.removed_sends.left_out += s->left_out.load(std::memory_order_relaxed);
+    }
+    snap.removed_sends.left_out += gone_left_out_;
     for (std::size_t port = 0; port < gone_.size(); port++)
         add_removed(port, gone_[port]);
 }

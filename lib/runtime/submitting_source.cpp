@@ -35,7 +35,7 @@ void SubmittingSource::start(const std::vector<unsigned>& cpus, std::int64_t hea
     plan_.heaps = heaps;
     index_ = 0;
     const Lockstep::Used used = used_with_stops();
-    start_again(lockstep_->begin(side_, used));
+    start_again(lockstep_->begin(side_, used, this));
     stops_.clear();
     failure_.clear();
     stop_.store(false, std::memory_order_relaxed);
@@ -46,14 +46,14 @@ void SubmittingSource::start(const std::vector<unsigned>& cpus, std::int64_t hea
             run();
         });
     } catch (...) {
-        lockstep_->end(side_, used);
+        lockstep_->end(side_, used, this);
         done_.store(true, std::memory_order_relaxed);
         throw;
     }
 }
 
 void SubmittingSource::request_stop() noexcept {
-    lockstep_->request_stop(side_);
+    lockstep_->request_stop(side_, Lockstep::Clock::now(), this);
     stop_.store(true, std::memory_order_release);
 }
 
@@ -78,7 +78,7 @@ void SubmittingSource::run() {
     } catch (const std::exception& e) {
         note(e);
     }
-    lockstep_->end(side_, used_with_stops());
+    lockstep_->end(side_, used_with_stops(), this);
     done_.store(true, std::memory_order_release);
 }
 
@@ -87,9 +87,11 @@ std::optional<std::uint64_t> SubmittingSource::next_index(std::uint64_t index) {
     for (;;) {
         if (abandon_.load(std::memory_order_acquire) || must_end())
             return std::nullopt;
-        if (lockstep_->is_alone(side_, index))
+        if (lockstep_->is_alone(side_, index, this))
             return index;
         if (const std::optional<std::uint64_t> next = lockstep_->next(side_, index, Lockstep::Clock::now())) {
+            if (*next != index && left_out_ != nullptr)
+                left_out_->fetch_add(*next - index, std::memory_order_relaxed);
             if (*next != index && tells_of_skip())
                 log_notice(LogType::runtime, "send {}: heaps are left out, to be in step with the other path",
                            plan_.name);
@@ -112,7 +114,7 @@ bool SubmittingSource::tells_of_skip() noexcept {
 bool SubmittingSource::leaves_stops() {
     const auto since = Lockstep::Clock::now();
     for (;;) {
-        const Lockstep::Stops answer = lockstep_->stops(side_, since, Lockstep::Clock::now());
+        const Lockstep::Stops answer = lockstep_->stops(side_, since, Lockstep::Clock::now(), this);
         if (answer != Lockstep::Stops::ask_again)
             return answer == Lockstep::Stops::no;
         collect();

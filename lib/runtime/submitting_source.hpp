@@ -33,10 +33,13 @@ class SubmittingSource : public HeapSource {
     SubmittingSource(const SubmittingSource&) = delete;
     SubmittingSource& operator=(const SubmittingSource&) = delete;
 
-    /// Goes in step with the sender of the other side. Call it before the first start.
-    void keep_step(std::shared_ptr<Lockstep> lockstep, Lockstep::Side side) noexcept {
+    /// Goes in step with the sender of the other side, and counts the heaps that it leaves out in `left_out`,
+    /// which outlives the source. Call it before the first start.
+    void keep_step(std::shared_ptr<Lockstep> lockstep, Lockstep::Side side,
+                   std::atomic<std::uint64_t>& left_out) noexcept {
         lockstep_ = std::move(lockstep);
         side_ = side;
+        left_out_ = &left_out;
     }
 
     void start(const std::vector<unsigned>& cpus, std::int64_t heaps) final;
@@ -85,7 +88,8 @@ class SubmittingSource : public HeapSource {
     bool submit(std::span<const send::Submission> group);
     /// Returns whether no further data heap is to be made.
     bool must_end() const noexcept {
-        return stop_.load(std::memory_order_acquire) && lockstep_->may_end(side_, index_);
+        return stop_.load(std::memory_order_acquire) &&
+               lockstep_->may_end(side_, index_, Lockstep::Clock::now(), this);
     }
     /// Notes an error that lets the run go on to its end.
     void note(const std::exception& error) { failure_ = error.what(); }
@@ -119,6 +123,7 @@ class SubmittingSource : public HeapSource {
     std::vector<std::unique_ptr<send::OutgoingHeap>> stops_;
     std::shared_ptr<Lockstep> lockstep_;
     Lockstep::Side side_ = Lockstep::original;
+    std::atomic<std::uint64_t>* left_out_ = nullptr;
     std::uint64_t index_ = 0;                ///< of the next data heap
     Lockstep::Clock::time_point skipped_{};  ///< when heaps were left out last
     unsigned idle_rounds_ = 0;

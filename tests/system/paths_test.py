@@ -174,6 +174,33 @@ class TwoPaths(harness.ProgramTest):
         self.assertEqual((stream["heaps"]["complete"], stream["packets"]["late"]), (40, 0))
         self.assertEqual(stream["packets"]["redundant"], stream["packets"]["placed"] + stream["packets"]["control"])
 
+    def test_the_slower_of_two_senders_sets_the_pace(self):
+        configuration = self.directory / "paces.toml"
+        # After a burst, the slower one waits 0.26 s.
+        configuration.write_text(
+            f"""version = 1
+            [[port]]
+            name = "p0"
+            device = "net_null0"
+            [[port]]
+            name = "p1"
+            device = "net_null1"
+            [[send]]
+            name = "a"
+            port = "p0"
+            endpoints = ["{ENDPOINT}"]
+            heap_size = "28KiB"
+            heaps = 15
+            rate = "8Mbps"
+            [[send]]
+            name = "b"
+            port = "p1"
+            copy_of = "a"
+            rate = "2Mbps"
+            """, encoding="utf-8")
+        report = self.run_program("run", "--config", configuration).report
+        self.assertEqual([(s["heaps"], s["aborted"], s["info"]["left_out"]) for s in report["sends"]], [(15, 0, 0)] * 2)
+
     def test_wrong_options_say_what_is_right(self):
         one, other = self.ports([], [])
         self.refused("recv", "--two-paths", ENDPOINT, "--port", one, says=("--two-paths", "1 port is given"))

@@ -34,8 +34,8 @@ TEST(Lockstep, WithoutACopyASenderIsAlone) {
     Lockstep lockstep(kLead);
     EXPECT_EQ(lockstep.begin(kOriginal, {3, 2}), (Lockstep::Used{3, 2}));
     EXPECT_TRUE(lockstep.is_alone(kOriginal, 1000));
-    lockstep.request_stop(kOriginal);
-    EXPECT_TRUE(lockstep.may_end(kOriginal, 1000));
+    lockstep.request_stop(kOriginal, {});
+    EXPECT_TRUE(lockstep.may_end(kOriginal, 1000, {}));
     EXPECT_EQ(lockstep.stops(kOriginal, {}, {}), Stops::yes);
 }
 
@@ -59,14 +59,13 @@ TEST(Lockstep, OneThatDoesNotMoveIsLeftBehindAndGoesOnWhereTheOtherIs) {
     for (std::uint64_t i = kLead; i < 100; i++)
         EXPECT_EQ(pair.next(kOriginal, i), i) << "no further wait";
     EXPECT_EQ(pair.next(kCopy, 1), 99U);
-    EXPECT_EQ(pair.lockstep.left_out(kCopy), 98U);
-    EXPECT_EQ(pair.lockstep.left_out(kOriginal), 0U);
     EXPECT_EQ(pair.next(kOriginal, 99 + kLead), std::nullopt) << "it moves again";
 }
 
 TEST(Lockstep, LongHeapsAreWaitedForLonger) {
     constexpr auto kHeapTime = std::chrono::seconds(1);
-    Lockstep lockstep(kLead, kHeapTime);
+    Lockstep lockstep(kLead);
+    lockstep.expect(kCopy, kHeapTime);
     lockstep.pair();
     lockstep.begin(kOriginal, {});
     lockstep.begin(kCopy, {});
@@ -112,24 +111,36 @@ TEST(Lockstep, AskedToEndTheyEndWithTheSameHeap) {
     Pair pair;
     EXPECT_EQ(pair.next(kOriginal, 7), std::nullopt);
     EXPECT_EQ(pair.next(kCopy, 5), 5U);
-    pair.lockstep.request_stop(kOriginal);
-    pair.lockstep.request_stop(kCopy);
-    EXPECT_TRUE(pair.lockstep.may_end(kOriginal, 7));
-    EXPECT_FALSE(pair.lockstep.may_end(kCopy, 5));
-    EXPECT_FALSE(pair.lockstep.may_end(kCopy, 6));
-    EXPECT_TRUE(pair.lockstep.may_end(kCopy, 7));
+    pair.lockstep.request_stop(kOriginal, pair.now);
+    pair.lockstep.request_stop(kCopy, pair.now);
+    EXPECT_TRUE(pair.lockstep.may_end(kOriginal, 7, pair.now));
+    EXPECT_FALSE(pair.lockstep.may_end(kCopy, 5, pair.now));
+    EXPECT_FALSE(pair.lockstep.may_end(kCopy, 6, pair.now));
+    EXPECT_TRUE(pair.lockstep.may_end(kCopy, 7, pair.now));
     EXPECT_EQ(pair.lockstep.stops(kOriginal, pair.now, pair.now), Stops::yes);
     EXPECT_EQ(pair.lockstep.stops(kCopy, pair.now, pair.now), Stops::yes);
 }
 
+TEST(Lockstep, OneThatIsToEndAloneNeedNotReachTheOther) {
+    Pair pair;
+    EXPECT_EQ(pair.next(kOriginal, 5 + kLead), std::nullopt);
+    EXPECT_EQ(pair.next(kCopy, 5), 5U);
+    pair.lockstep.request_stop(kCopy, pair.now);
+    EXPECT_FALSE(pair.lockstep.may_end(kCopy, 6, pair.now)) << "the other one may be asked, too";
+    pair.now += Lockstep::kPatience;
+    EXPECT_TRUE(pair.lockstep.may_end(kCopy, 6, pair.now));
+    pair.lockstep.request_stop(kOriginal, pair.now);
+    EXPECT_FALSE(pair.lockstep.may_end(kCopy, 6, pair.now));
+}
+
 TEST(Lockstep, OneThatEndsAloneSendsNoStopItems) {
     Pair pair;
-    pair.lockstep.request_stop(kOriginal);
+    pair.lockstep.request_stop(kOriginal, pair.now);
     const auto since = pair.now;
     EXPECT_EQ(pair.lockstep.stops(kOriginal, since, pair.now), Stops::ask_again);
     pair.now += Lockstep::kPatience;
     EXPECT_EQ(pair.lockstep.stops(kOriginal, since, pair.now), Stops::no);
-    pair.lockstep.request_stop(kCopy);
+    pair.lockstep.request_stop(kCopy, pair.now);
     EXPECT_EQ(pair.lockstep.stops(kOriginal, since, pair.now), Stops::yes) << "the run ends, then";
     EXPECT_EQ(pair.lockstep.stops(kCopy, since, pair.now), Stops::yes);
 }
@@ -152,6 +163,23 @@ TEST(Lockstep, OneThatStartsLaterJoinsTheRound) {
     pair.now += Lockstep::kPatience;
     EXPECT_EQ(pair.next(kCopy, 30), 30U);
     EXPECT_EQ(pair.next(kOriginal, 1), 30U);
+}
+
+TEST(Lockstep, ACopyThatIsReplacedDoesNotEndTheNewOne) {
+    Pair pair;
+    const int former = 0, fresh = 0;
+    pair.lockstep.begin(kCopy, {}, &former);
+    EXPECT_FALSE(pair.lockstep.is_alone(kCopy, 20, &former));
+    EXPECT_EQ(pair.next(kOriginal, 20), 20U);
+    pair.lockstep.begin(kCopy, {}, &fresh);
+    EXPECT_FALSE(pair.lockstep.is_alone(kCopy, 20, &fresh));
+    pair.lockstep.request_stop(kCopy, pair.now, &former);
+    EXPECT_TRUE(pair.lockstep.is_alone(kCopy, 19, &former));
+    EXPECT_TRUE(pair.lockstep.may_end(kCopy, 19, pair.now, &former));
+    EXPECT_EQ(pair.lockstep.stops(kCopy, pair.now, pair.now, &former), Stops::no);
+    pair.lockstep.end(kCopy, {20, 20}, &former);
+    EXPECT_EQ(pair.next(kOriginal, 20 + kLead), std::nullopt) << "the new one is waited for";
+    EXPECT_EQ(pair.lockstep.stops(kCopy, pair.now, pair.now, &fresh), Stops::yes) << "it is not asked to end";
 }
 
 TEST(Lockstep, TwoOfRandomPaceStayTogether) {

@@ -16,11 +16,12 @@ namespace {
 using runtime::Plan;
 using runtime::SendPlan;
 
-constexpr std::array<std::string_view, 6> kOwnKeys = {"name", "port", "lcore", "dst_mac", "impair", "copy_of"};
+constexpr std::array<std::string_view, 6> kOwnKeys = {"name",    "port",   "lcore",
+                                                      "dst_mac", "impair", "copy_of"};
 /// Lists the keys that decide what heaps and packets are. The copies of a packet must be alike.
-constexpr std::array<std::string_view, 11> kAlike = {
-    "pattern",      "senders",     "first_time", "heap_size", "items", "repeat_items",
-    "first_count", "count_step", "addr_bits",  "verify",    "from"};
+constexpr std::array<std::string_view, 12> kAlike = {"pattern",   "senders",      "first_time",  "heap_size",
+                                                     "items",     "repeat_items", "first_count", "count_step",
+                                                     "addr_bits", "verify",       "from",        "heaps"};
 
 bool any_of(const auto& names, std::string_view name) {
     return std::ranges::find(names, name) != names.end();
@@ -75,10 +76,10 @@ std::optional<KeyFault> copy_fault(const Plan& plan, const SendPlan& s) {
                                             "one of them out",
                                             s.copy_of));
     if (s.endpoints.size() != original->endpoints.size())
-        return fault("endpoints", fmt::format("sender `{}` has {} endpoints, and its copy `{}` has {}; give "
-                                              "one for each",
-                                              original->name, original->endpoints.size(), s.name,
-                                              s.endpoints.size()));
+        return fault("endpoints",
+                     fmt::format("sender `{}` has {} endpoints, and its copy `{}` has {}; give "
+                                 "one for each",
+                                 original->name, original->endpoints.size(), s.name, s.endpoints.size()));
     if (s.port == original->port && s.endpoints == original->endpoints)
         return fault("port", fmt::format("sender `{}` and its copy `{}` send to the same endpoints by port "
                                          "`{}`; name another port, or other `endpoints`",
@@ -90,11 +91,11 @@ std::optional<KeyFault> copy_fault(const Plan& plan, const SendPlan& s) {
                                                key.name, original->name, value_text(key, *original), s.name,
                                                value_text(key, s)));
     if (packet_size(s) != packet_size(*original))
-        return fault("max_packet_size",
-                     fmt::format("packets of sender `{}` have up to {} bytes, and those of its copy `{}` have "
-                                 "{}; give `{}` a `max_packet_size` that suits both",
-                                 original->name, packet_size(*original), s.name, packet_size(s),
-                                 original->name));
+        return fault(
+            "max_packet_size",
+            fmt::format("packets of sender `{}` have up to {} bytes, and those of its copy `{}` have "
+                        "{}; give `{}` a `max_packet_size` that suits both",
+                        original->name, packet_size(*original), s.name, packet_size(s), original->name));
     return std::nullopt;
 }
 

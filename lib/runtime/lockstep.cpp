@@ -8,7 +8,11 @@ namespace spead::runtime {
 Lockstep::Used Lockstep::begin(Side side, const Used& used, const void* who) noexcept {
     const std::lock_guard lock(mutex_);
     states_[side].used = used;
-    if (!other(side).running) {
+    const bool joins = other(side).running || states_[side].joins;
+    announce_locked(side, false);
+    State& their = states_[side == original ? copy : original];
+    if (!joins) {
+        their.joins = their.announced;
         for (State& s : states_) {
             used_.counts = std::max(used_.counts, s.used.counts);
             used_.data = std::max(used_.data, s.used.data);
@@ -23,6 +27,16 @@ Lockstep::Used Lockstep::begin(Side side, const Used& used, const void* who) noe
     mine.index = 0;
     mine.seen.reset();
     return used_;
+}
+
+void Lockstep::announce(Side side, bool starts) noexcept {
+    const std::lock_guard lock(mutex_);
+    announce_locked(side, starts);
+}
+
+void Lockstep::announce_locked(Side side, bool starts) noexcept {
+    states_[side].announced = starts;
+    states_[side].joins = false;
 }
 
 std::optional<std::uint64_t> Lockstep::next(Side side, std::uint64_t index, Clock::time_point now) noexcept {

@@ -55,6 +55,9 @@ class Lockstep {
         return !paired_.load(std::memory_order_acquire);
     }
 
+    /// Says that the side is about to start, or is not after all. If both are, the second one joins the first
+    /// one's round, even if that has ended by then.
+    void announce(Side side, bool starts) noexcept;
     /// Begins a start of the side, which has used this until now. Returns what is used when the round's first
     /// heap comes.
     Used begin(Side side, const Used& used, const void* who = nullptr) noexcept;
@@ -90,6 +93,8 @@ class Lockstep {
   private:
     struct State {
         std::atomic<const void*> owner{nullptr};
+        bool announced = false;  ///< it is about to start
+        bool joins = false;      ///< the round began when it was
         bool running = false;
         bool ended = false;  ///< in this round
         bool stopping = false;
@@ -101,6 +106,7 @@ class Lockstep {
         Clock::time_point since{};            ///< when it saw that first
         Clock::duration step{};               ///< how long it had waited when that index changed last
     };
+    void announce_locked(Side side, bool starts) noexcept;
     bool owns(Side side, const void* who) const noexcept {
         return states_[side].owner.load(std::memory_order_relaxed) == who;
     }

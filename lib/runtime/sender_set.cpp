@@ -34,6 +34,12 @@ Lockstep::Clock::duration time_of_heap(const SendPlan& s) {
     return std::chrono::duration_cast<Lockstep::Clock::duration>(time);
 }
 
+/// Says that the sender is about to start, or is not, for the one of the other path.
+void announce(const SendStream& s, bool starts) noexcept {
+    if (s.lockstep)
+        s.lockstep->announce(side_of(s.plan), starts);
+}
+
 }  // namespace
 
 std::string where_of(const SendPlan& s) {
@@ -210,6 +216,11 @@ void SenderSet::retune(SendStream& s, const SendPlan& to) {
 void SenderSet::change(const Plan& wanted, const Change& change, Fresh fresh,
                        const std::vector<unsigned>& control) {
     std::vector<SendStream*> begun;
+    for (std::size_t i = 0; i < wanted.sends.size(); i++) {
+        const auto& before = change.sends[i].before;
+        announce(before ? *planned_[*before] : *fresh[i],
+                 wanted.sends[i].enabled && !(before && planned_[*before]->plan.enabled));
+    }
     try {
         for (std::size_t i = 0; i < wanted.sends.size(); i++) {
             const SendPlan& to = wanted.sends[i];
@@ -227,6 +238,8 @@ void SenderSet::change(const Plan& wanted, const Change& change, Fresh fresh,
     } catch (...) {
         for (SendStream* const s : begun)
             s->heap_source->request_stop();
+        for (SendStream* const s : all())
+            announce(*s, false);
         // First of all: their lcores may know them.
         for (auto& s : fresh)
             if (s)
@@ -255,6 +268,8 @@ void SenderSet::start(const std::vector<unsigned>& control, int interrupt_fd) {
     const Clock::time_point answered = Clock::now() + port::kNeighbourPatience;
     for (const auto& s : planned_)
         resolve_next_hops(*s, answered, interrupt_fd);
+    for (const auto& s : planned_)
+        announce(*s, s->plan.enabled);
     for (const auto& s : planned_)
         if (s->plan.enabled)
             s->heap_source->start(control, s->plan.heaps);

@@ -150,6 +150,20 @@ TEST(Lockstep, AtTheLastHeapOfItsOwnItSendsThem) {
     EXPECT_EQ(pair.lockstep.stops(kOriginal, pair.now, pair.now), Stops::yes);
 }
 
+TEST(Lockstep, OneThatIsAboutToStartJoinsARoundThatHasEnded) {
+    Lockstep lockstep(kLead);
+    lockstep.pair();
+    for (const auto side : {kOriginal, kCopy})
+        lockstep.announce(side, true);
+    EXPECT_EQ(lockstep.begin(kOriginal, {}), Lockstep::Used{});
+    lockstep.end(kOriginal, {4, 3});
+    EXPECT_EQ(lockstep.begin(kCopy, {}), Lockstep::Used{}) << "the same heap counts";
+    lockstep.end(kCopy, {4, 3});
+    EXPECT_EQ(lockstep.begin(kOriginal, {4, 3}), (Lockstep::Used{4, 3})) << "another round";
+    lockstep.end(kOriginal, {9, 8});
+    EXPECT_EQ(lockstep.begin(kCopy, {4, 3}), (Lockstep::Used{9, 8})) << "nobody said that it would start";
+}
+
 TEST(Lockstep, OneThatStartsLaterJoinsTheRound) {
     Pair pair;
     pair.lockstep.end(kOriginal, {101, 100});

@@ -23,7 +23,7 @@ enum class MldType : std::uint8_t {
     v2_report = 143,
 };
 
-/// The types of group records are those of IGMP (RFC 3810 5.2.12).
+/// Names the types of group records, which are those of IGMP (RFC 3810 5.2.12).
 using MldRecordType = IgmpRecordType;
 
 inline constexpr Ipv6 kAllMldRouters{0xFF02'0000'0000'0000, 0x16};  ///< ff02::16: version 2 reports go there

@@ -108,7 +108,7 @@ TEST(Lockstep, OneWhosePortTakesNothingIsLeftBehind) {
     });
     Plan plan = live(20e6);
     plan.receives[0].silent_after = 0.3;
-    plan.receives[0].history_time = 1;  // what is older would be another heap
+    plan.receives[0].history_time = 1;  // an older heap would be another one
     const Ended e = script.run(plan);
     expect_whole(e);
     EXPECT_EQ(e.stream().heaps_verified, e.sent(0).counters.heaps) << "the first path lost nothing, and no "

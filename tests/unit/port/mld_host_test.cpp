@@ -11,8 +11,8 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-/// The machine is the IGMP host's (igmp_host_test.cpp); what is of MLD alone is tested here, and that the
-/// machine does with MLD what RFC 3810 asks.
+/// Tests the parts of MLD alone, and that the machine, which is the IGMP host's (igmp_host_test.cpp), follows
+/// RFC 3810.
 namespace spead::port::mld_host_test {
 namespace {
 

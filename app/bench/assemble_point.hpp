@@ -10,7 +10,7 @@ struct rte_mbuf;
 
 namespace spead::app {
 
-inline constexpr std::uint32_t kAssembleGroup = 0xEF0A0A00;  // 239.10.10.0
+inline constexpr std::uint32_t kAssembleGroup = 0xEF0A0A00;   // 239.10.10.0
 inline constexpr std::uint32_t kAssembleCopies = 0xEF810A00;  // 239.129.10.0: of the second path
 inline constexpr std::uint16_t kAssemblePort = 7148;
 
@@ -40,7 +40,7 @@ struct AssemblePoint {
     Reuse reuse = Reuse::fifo;
     Reader reader = Reader::none;
     memory::CopySetting copy = memory::CopySetting::automatic;
-    bool lend = false;  ///< heaps refer to the packets instead of copying them
+    bool lend = false;       ///< heaps refer to the packets instead of copying them
     bool two_paths = false;  ///< a second queue brings a copy of each burst after it
 
     std::uint64_t packets_per_heap() const { return (heap + payload - 1) / payload; }
@@ -49,8 +49,8 @@ struct AssemblePoint {
     std::uint64_t packets() const;
 };
 
-/// Builds packet i of a pass for stream s to group `first_group` + s: the group of heaps that is open together
-/// sends packet k of each in turn.
+/// Builds packet i of a pass for stream s to group `first_group` + s: the group of heaps that is open
+/// together sends packet k of each in turn.
 void build_assemble_packet(const AssemblePoint& point, std::uint64_t i, rte_mbuf& mbuf,
                            std::uint32_t first_group = kAssembleGroup);
 

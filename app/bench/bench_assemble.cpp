@@ -112,7 +112,8 @@ void tell_row(const AssemblePoint& p, const AssembleResult& r) {
          p.payload, size_text(p.heap), size_text(p.packet_set), size_text(p.heap_set), p.streams, p.live,
          memory::name_of(r.streams ? memory::Stores::streaming : memory::Stores::cached),
          8.0 * p.payload / r.ns, 1e3 / r.ns, r.ns, r.reader_ns, r.copy_ns, r.ratio, r.added_ns,
-         fmt::format("{}{}{}", p.lend ? "  lent" : "", p.two_paths ? "  two paths" : "", r.exact ? "" : "  NOT EXACT"));
+         fmt::format("{}{}{}", p.lend ? "  lent" : "", p.two_paths ? "  two paths" : "",
+                     r.exact ? "" : "  NOT EXACT"));
     std::fflush(stdout);
 }
 
@@ -121,9 +122,9 @@ void tell_row(const AssemblePoint& p, const AssembleResult& r) {
 std::size_t bench_assemble_memory_mib(const BenchOptions& options) {
     std::size_t most = 0;
     for (const AssemblePoint& p : points_of(options))
-        most =
-            std::max(most, (p.two_paths ? 2 : 1) *
-                               port::pool_bytes_of(static_cast<std::uint32_t>(p.packets()), p.sizes().room, 0));
+        most = std::max(most,
+                        (p.two_paths ? 2 : 1) *
+                            port::pool_bytes_of(static_cast<std::uint32_t>(p.packets()), p.sizes().room, 0));
     return ((most + most / 16) >> 20) + 64;
 }
 

@@ -48,8 +48,8 @@ enum class PortOutcome : std::uint8_t {
     unmatched,     ///< no stream for (group, port), or not from the named source
     igmp,
     arp,
-    mld,  ///< IGMP of IPv6 (ICMPv6)
-    ndp,  ///< ARP of IPv6 (ICMPv6)
+    mld,          ///< IGMP of IPv6 (ICMPv6)
+    ndp,          ///< ARP of IPv6 (ICMPv6)
     reassembled,  ///< IP fragment that became part of a datagram; the datagram has its last one's place
     incomplete,   ///< IP fragment of a datagram that was never whole
     count_

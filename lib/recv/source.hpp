@@ -78,7 +78,7 @@ struct Source {
     FrameRing* hosts = nullptr;  ///< also gets IGMP, ARP, MLD and NDP frames, which are counted; null: none
     std::uint16_t batch = 64;    ///< packets per batch, by their recent size; noted by the lcore
     stats::Talkers talkers;      ///< senders, from samples of their packets
-    std::uint64_t unattributed = 0;  ///< packets that the next sample represents
+    std::uint64_t unattributed = 0;            ///< packets that the next sample represents
     std::unique_ptr<Reassembler> reassembler;  ///< of IP fragments; null: they are refused
     WaitingPackets waiting;  ///< used only if a stream waits for its consumer (on_full = block)
 

@@ -307,7 +307,7 @@ struct SendPlan {
     std::string from{};    ///< directory or file of a sink whose heaps are sent; empty: heaps are made
     /// Names the sender whose heaps it sends on another path, in step with it (Lockstep); empty: none.
     std::string copy_of{};
-    bool enabled = true;   ///< false: configured, but not sending
+    bool enabled = true;  ///< false: configured, but not sending
     bool operator==(const SendPlan&) const = default;
 };
 

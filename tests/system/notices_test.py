@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import time
 import subprocess
 import sys
 from pathlib import Path
@@ -25,7 +26,11 @@ class Client:
         if room:
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
         # Without a timeout: it waits while the backlog is full.
-        self.connection.connect(str(path))
+        try:
+            self.connection.connect(str(path))
+        except OSError:
+            self.connection.close()
+            raise
         self.connection.settimeout(30 * harness.PATIENCE)
         self._lines = self.connection.makefile("rb")
         test.addCleanup(self._lines.close)
@@ -152,6 +157,7 @@ class Notices(harness.ProgramTest):
                 client = Client(self, self.path)
             except (ConnectionRefusedError, FileNotFoundError):
                 self.assertIsNone(running.process.poll())
+                time.sleep(0.01)
         self.assertEqual(client.notice()["lost"], 0)
         self.end(running)
         self.path.write_text("a file", encoding="utf-8")

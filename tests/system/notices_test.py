@@ -6,9 +6,9 @@ import json
 import os
 import signal
 import socket
-import time
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import harness

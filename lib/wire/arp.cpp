@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wire/arp.hpp"
 
+#include "wire/mac_bytes.hpp"
+
 namespace spead::wire {
 namespace {
 
 constexpr std::uint16_t kHardwareEthernet = 1;
-
-MacAddress load_mac(const std::uint8_t* from) noexcept {
-    MacAddress mac;
-    std::memcpy(mac.data(), from, mac.size());
-    return mac;
-}
-
-bool can_be_a_host(const MacAddress& mac) noexcept {
-    return (mac[0] & 1) == 0 && mac != MacAddress{};
-}
 
 }  // namespace
 

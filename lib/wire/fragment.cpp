@@ -6,7 +6,6 @@
 namespace spead::wire {
 namespace {
 
-constexpr std::uint8_t kNextFragment = 44;
 constexpr std::size_t kFragmentHeader = 8;
 /// Holds the unit of fragment offsets, of which all but the last fragment have a multiple.
 constexpr std::uint32_t kUnit = 8;

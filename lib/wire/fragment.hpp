@@ -11,6 +11,8 @@ namespace spead::wire {
 
 /// Holds the largest datagram without its IP header: its length has 16 bits.
 inline constexpr std::uint32_t kMaxIpPayload = 65535;
+/// Holds the next header of IPv6 that says that a fragment header follows (RFC 8200 4.5).
+inline constexpr std::uint8_t kNextFragment = 44;
 
 /// Describes a fragment of a UDP datagram. Addresses, ports and lengths are in host order.
 struct FragmentView {

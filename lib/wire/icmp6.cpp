@@ -11,7 +11,7 @@ constexpr std::uint8_t kDestinationOptions = 60;
 // Options (RFC 8200 4.2, RFC 2711 2.1).
 constexpr std::uint8_t kPad1 = 0;
 constexpr std::uint8_t kPadN = 1;
-constexpr std::uint8_t kRouterAlert = 5;
+constexpr std::uint8_t kRouterAlert6 = 5;
 
 /// Returns the sum of the message and its pseudo header (RFC 8200 8.1), inverted: 0 for a message with a
 /// right checksum. `ip` is the IPv6 header.
@@ -35,7 +35,7 @@ bool has_alert(std::span<const std::uint8_t> options) noexcept {
         }
         if (options.size() < 2 || std::size_t{options[1]} + 2 > options.size())
             return false;
-        if (options[0] == kRouterAlert && options[1] == 2 && load_be16(&options[2]) == 0)
+        if (options[0] == kRouterAlert6 && options[1] == 2 && load_be16(&options[2]) == 0)
             return true;
         options = options.subspan(std::size_t{options[1]} + 2);
     }
@@ -97,7 +97,7 @@ std::size_t complete_icmp6(std::uint8_t* out, const LinkAddress& own, const Icmp
     store_ipv6(ip + 24, headers.to);
     if (headers.alert) {
         // The next header, the length of 8 bytes as 0, the router alert of MLD, and two bytes of padding.
-        const std::uint8_t options[kAlertOptions] = {kProtocolIcmp6, 0, kRouterAlert, 2, 0, 0, kPadN, 0};
+        const std::uint8_t options[kAlertOptions] = {kProtocolIcmp6, 0, kRouterAlert6, 2, 0, 0, kPadN, 0};
         std::memcpy(ip + kIpv6Header, options, sizeof options);
     }
     std::uint8_t* const message = out + at;

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "wire/mac_bytes.hpp"
+
 namespace spead::wire {
 namespace {
 
@@ -12,16 +14,6 @@ constexpr std::uint8_t kTargetMac = 2;
 constexpr std::uint8_t kRouterFlag = 0x80;
 constexpr std::uint8_t kSolicitedFlag = 0x40;
 constexpr std::uint8_t kOverrideFlag = 0x20;
-
-bool can_be_a_host(const MacAddress& mac) noexcept {
-    return (mac[0] & 1) == 0 && mac != MacAddress{};
-}
-
-MacAddress load_mac(const std::uint8_t* from) noexcept {
-    MacAddress mac;
-    std::memcpy(mac.data(), from, mac.size());
-    return mac;
-}
 
 constexpr std::uint8_t option_of(NdpType type) noexcept {
     return type == NdpType::solicitation ? kSourceMac : kTargetMac;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wire/net.hpp"
 
+#include "wire/fragment.hpp"
+
 namespace spead::wire {
 namespace {
 
 // Next headers (RFC 8200 4).
 constexpr std::uint8_t kNextHopByHop = 0;
-constexpr std::uint8_t kNextFragment = 44;
 constexpr std::uint8_t kNextDestinationOptions = 60;
 
 std::uint32_t fold(std::uint64_t sum) noexcept {

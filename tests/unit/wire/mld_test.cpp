@@ -51,8 +51,11 @@ constexpr auto kLinuxFromNobody =
     "ff020000000000000000000000000016 3a00050200000100 8f006f8900000001 "
     "04000000ff0200000000000000000001ff000001";
 
+/// Parses a frame that stays until the next one: views refer to it.
 MldRefusal parse(const Bytes& bytes, MldView& view, const LinkAddress& own = kHost) {
-    return parse_mld(bytes, own, view);
+    static Bytes frame;
+    frame = bytes;
+    return parse_mld(frame, own, view);
 }
 
 Bytes query(const MldQuery& q, const LinkAddress& from = kHost) {

@@ -94,9 +94,17 @@ class Leftovers(harness.ProgramTest):
     def sender(self):
         """A running one, whose orderly end takes three seconds: four heaps of a second each are in flight."""
         running = self.start("send", ENDPOINT, "--port", "net_null0", "--rate", "80kbps", "--heap-size", 10000,
-                             "--burst-size", 1500, "--log-level", "info", environment=self.environment)
+                             "--burst-size", 1500, "--log-level", "info", "--control", self.directory / "control",
+                             environment=self.environment)
         running.wait_for(lambda: "Ctrl-C ends" in running.text(1), "start")
+        # Before its first packet it has nothing to finish.
+        running.wait_for(self.has_sent, "a packet")
         return running
+
+    def has_sent(self):
+        table = subprocess.run([harness.program(), "attach", self.directory / "control", "--", "show", "send"], check=True,
+                               stdout=subprocess.PIPE, text=True, timeout=60).stdout
+        return int(re.search(r"^d0 .* (\d+) +\d+ +\d+$", table, re.M)[1]) > 0
 
     def test_a_second_signal_ends_at_once_and_leaves_nothing(self):
         running = self.sender()

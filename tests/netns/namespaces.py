@@ -16,7 +16,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "system"))
 import harness  # noqa: E402
 
-CLONE_NEWNET = 0x40000000
 PATH = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
 _numbers = itertools.count()
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -32,7 +31,7 @@ def ip(*words, namespace=None):
 
 def enter(namespace):
     """Moves this thread into the network namespace of an open file."""
-    if _libc.setns(namespace.fileno(), CLONE_NEWNET) != 0:
+    if _libc.setns(namespace.fileno(), harness.CLONE_NEWNET) != 0:
         raise OSError(ctypes.get_errno(), "setns")
 
 

@@ -10,14 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/sanitized.hpp"
+
 namespace spead::test {
 
 /// Says whether the build's sanitizer makes mlock do nothing.
-#ifdef __SANITIZE_ADDRESS__
-inline constexpr bool kLocksNothing = true;
-#else
-inline constexpr bool kLocksNothing = false;
-#endif
+inline constexpr bool kLocksNothing = kAddressSanitizer;
 
 /// Calls `f` in a child process that may lock at most `bytes` of memory, and returns the text that it
 /// returns there. "?" if that cannot be had.

@@ -38,6 +38,20 @@ def test_imports_for_numba():
     """))
 
 
+@pytest.mark.parametrize("absent", ["import spead2._spead2", "from spead2 import _spead2", "import spead2.tools",
+                                    "from spead2.tools import send_asyncio", "from spead2 import tools"])
+def test_imports_of_what_is_not_here_say_what_to_use(absent):
+    expect(run(f"""if True:
+        import dpdk_spead.as_spead2
+        try:
+            {absent}
+        except ImportError as error:
+            assert "dpdk_spead has no" in str(error), error
+        else:
+            raise SystemExit("imported")
+    """))
+
+
 def stream_of(kind, *counts):
     stream = kind(POOL)
     stream.add_buffer_reader(b"".join(packets.heap(cnt, b"abc")[0] for cnt in counts))

@@ -4,5 +4,22 @@
 import importlib
 import sys
 
+_ABSENT = {
+    "_spead2": "use the classes of spead2, spead2.recv and spead2.send: they are the same ones",
+    "tools": "run the program dpdk-spead in place of the tools: `dpdk-spead send` and `dpdk-spead recv`",
+}
+
+
+class _Refusals:
+    """A finder that says what to use in place of what this package does not have."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        package, _, absent = name.partition(".")
+        if package in ("spead2", "dpdk_spead") and absent in _ABSENT:
+            raise ModuleNotFoundError(f"dpdk_spead has no {absent} of spead2; {_ABSENT[absent]}", name=name)
+
+
 for _name in ["", ".recv", ".recv.asyncio", ".send", ".send.asyncio"]:
     sys.modules["spead2" + _name] = importlib.import_module("dpdk_spead" + _name)
+sys.meta_path.insert(0, _Refusals)

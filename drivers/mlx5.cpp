@@ -121,6 +121,10 @@ void Mlx5::plan_mprq(const port::PortRequest& request, port::DeviceString& devic
     if (device.number("mprq_en", 0, 1).value_or(0) == 0 || request.rx_queues == 0) {
         return;
     }
+    if (request.gathered_mbufs != 0)
+        throw_usage(where,
+                    "mprq_en=1 puts packets into memory of the PMD's own, which no engine of `gather` knows; "
+                    "leave out mprq_en=1, or `gather` of the port's streams");
     recommend(request, device, "rxqs_min_mprq", "1");
     if (plan.eal_mtu + port::kEthernetHeader + 4 + port::kHeadroom > 1U << kLogStrideBytes) {
         recommend(request, device, "mprq_log_stride_size", std::to_string(kLogStrideBytes));

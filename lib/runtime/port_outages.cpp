@@ -171,7 +171,7 @@ void PortOutages::open_used(const Plan& wanted) {
         need_kept_descriptors("opening a port");
         of_.ports[i].reopen();
         try {
-            of_.engines.register_packets(of_.senders.regions());
+            of_.engines.register_packets(of_.senders.regions_that_return());
             of_.queues.renew_host(i);
             put_on(i);
         } catch (const LcoreLost&) {
@@ -191,7 +191,7 @@ void PortOutages::look_for(std::size_t port) {
         need_kept_descriptors("opening a port");
         if (!of_.ports[port].reopen())
             return;
-        of_.engines.register_packets(of_.senders.regions());
+        of_.engines.register_packets(of_.senders.regions_that_return());
         of_.queues.renew_host(port);
         const bool sends_there = of_.senders.map(port);
         put_on(port);

@@ -55,7 +55,7 @@ void Reconfiguration::carry_out(const Plan& asked) {
     SenderSet::Fresh senders = of_.senders.make_new(wanted, change, kNoInterrupt);
     (void)of_.snapshots.take_detailed();
     StreamSet::Fresh streams = of_.streams.make_fresh(wanted.receives, change);
-    of_.engines.register_packets(of_.senders.regions());
+    of_.engines.register_packets(of_.senders.regions_that_return());
 
     // With the new ports: they stay.
     const Target before{of_.plan, of_.layout};
@@ -96,10 +96,12 @@ void Reconfiguration::check(const Plan& wanted, const Change& change) const {
         of_.engines.know_memory() || std::ranges::any_of(wanted.receives, [](const ReceivePlan& r) {
             return r.enabled && r.engine == HeapEngine::cuda;
         });
-    if (known && wanted.sends != of_.plan.sends)
+    const auto gets_back = [&](const SendPlan& s) { return of_.senders.gets_back(s); };
+    if (known && wanted.sends != of_.plan.sends &&
+        (std::ranges::any_of(of_.plan.sends, gets_back) || std::ranges::any_of(wanted.sends, gets_back)))
         throw_error("engine cuda",
-                    "senders cannot change while it runs: the GPU knows the memory that they send; start the "
-                    "program anew with these senders");
+                    "senders cannot change while it runs and packets of a sender come back on its port "
+                    "(net_ring): the GPU knows their memory; start the program anew with these senders");
     for (std::size_t i = 0; i < wanted.receives.size(); i++) {
         const Change::Receive& c = change.receives[i];
         if (c.before && c.kind == Change::Kind::lanes && of_.streams.current()[*c.before]->capture)

@@ -101,7 +101,7 @@ void RunParts::make(int interrupt_fd) {
     queues.make(layout.queues);
     streams.make(plan.receives, layout.queues);
     queues.deliver(layout.queues, {plan, streams.current()});
-    engines.register_packets(senders.regions());
+    engines.register_packets(senders.regions_that_return());
     for (const auto& w : lcores) {
         const IdleWish wish = idle_wish(*w, streams.current(), plan.receives);
         w->loop->set_mode(wish.mode);

@@ -130,11 +130,18 @@ void SenderSet::map_payload(SendStream& s) {
     s.registration = std::move(registration);
 }
 
-std::vector<memory::Region> SenderSet::regions() const {
-    std::vector<memory::Region> found = shared_;
+bool SenderSet::gets_back(const SendPlan& send) const {
+    return ports_[send.port].device().capabilities().receives_own;
+}
+
+std::vector<memory::Region> SenderSet::regions_that_return() const {
+    std::vector<memory::Region> found;
     for (const SendStream* const s : all())
-        for (const memory::Region& region : s->heap_source->regions())
-            found.push_back(region);
+        if (gets_back(s->plan))
+            for (const memory::Region& region : s->heap_source->regions())
+                found.push_back(region);
+    if (!found.empty())
+        found.insert(found.end(), shared_.begin(), shared_.end());
     std::erase_if(found, [](const memory::Region& region) { return !region.cpu_accessible(); });
     return found;
 }

@@ -78,8 +78,11 @@ class SenderSet {
     /// Removes the region; no heap in flight refers to it. Throws Error when no region starts at `base`.
     void remove_region(const std::byte* base);
 
-    /// Returns the memory of this machine that packets may refer to instead of having a copy.
-    std::vector<memory::Region> regions() const;
+    /// Returns whether packets come back on the sender's port, and may still refer to the sender's memory.
+    bool gets_back(const SendPlan& send) const;
+    /// Returns the memory of this machine that received packets may refer to: that of senders whose packets
+    /// come back.
+    std::vector<memory::Region> regions_that_return() const;
 
     /// Destroys removed senders that are done. `longest_finish`: as cut_if_too_long().
     void let_go(Clock::duration longest_finish);

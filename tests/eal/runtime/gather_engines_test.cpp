@@ -117,5 +117,27 @@ TEST(GatherEngines, OfAGpuTakeNewStreamsAndKeepTheirSenders) {
     EXPECT_EQ(e.last.streams[0].heaps_device_error, 0U);
 }
 
+TEST(GatherEngines, OfAGpuLetSendersComeAndGoWhosePacketsDoNotComeBack) {
+    ASSERT_NE(dlopen(gpu::fake_library().c_str(), RTLD_NOW), nullptr) << "the program finds it by its name";
+    Plan plan = live_plan(1);
+    plan.ports = {{"p0", "net_null0,no-rx=1", 0}};
+    plan.receives[0].engine = HeapEngine::cuda;
+    plan.receives[0].engine_memory = 16 * kMiB;
+    const SendPlan sender = plan.sends[0];
+    Script script;
+    const auto sends = [](const stats::Snapshot& s) {
+        return !s.sends.empty() && s.sends.back().counters.heaps > 3;
+    };
+    script.wait(sends);
+    script.change([](Plan& p) { p.sends.clear(); });
+    script.change([&](Plan& p) {
+        p.sends.push_back(sender);
+        p.sends.back().name = "d1";
+    });
+    script.wait(sends);
+    const Ended e = script.run(plan);
+    EXPECT_THAT(e.problems, IsEmpty());
+}
+
 }  // namespace
 }  // namespace spead::runtime::test

@@ -187,6 +187,9 @@ TEST_F(Mlx5, MultiPacketQueuesAreTheUsersChoice) {
                 testing::Contains(HasSubstr("keeps mprq_en=1 off")));
     EXPECT_THAT(refusal("0000:03:00.0,mprq_en=1,mprq_log_stride_num=13"),
                 HasSubstr("needs more than 8192 descriptors"));
+    port::PortRequest request = request_for("0000:03:00.0,mprq_en=1");
+    request.gathered_mbufs = 4096;
+    EXPECT_THAT(refusal(request), HasSubstr("mprq_en=1 puts packets into memory of the PMD's own"));
 }
 
 TEST_F(Mlx5, DescriptorsOfMultiPacketQueuesCountStrides) {

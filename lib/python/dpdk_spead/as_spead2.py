@@ -11,13 +11,15 @@ _ABSENT = {
 
 
 class _Refusals:
-    """A finder that says what to use in place of what this package does not have."""
+    """A finder that says what to use in place of what this package does not have.
+
+    ModuleNotFoundError would lose its words in `from spead2 import tools`."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
         package, _, absent = name.partition(".")
         if package in ("spead2", "dpdk_spead") and absent in _ABSENT:
-            raise ModuleNotFoundError(f"dpdk_spead has no {absent} of spead2; {_ABSENT[absent]}", name=name)
+            raise ImportError(f"dpdk_spead has no {absent} of spead2; {_ABSENT[absent]}", name=name)
 
 
 for _name in ["", ".recv", ".recv.asyncio", ".send", ".send.asyncio"]:

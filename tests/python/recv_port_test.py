@@ -5,6 +5,7 @@ import os
 import textwrap
 
 import programs
+import pytest
 
 PRELUDE = """
 import asyncio, select, sys, time
@@ -105,7 +106,9 @@ def test_a_refusal_is_an_exception_and_may_be_corrected():
     """)
 
 
-def test_the_environment_turns_readers_into_ports():
+@pytest.mark.parametrize("variables", [{"DPDK_SPEAD_INTERFACE": "net_ring0"}, {"SPEAD2_IBV_INTERFACE": "net_ring0"},
+                                       {"SPEAD2_IBV_INTERFACE": "net_no_such_card0", "DPDK_SPEAD_INTERFACE": "net_ring0"}])
+def test_the_environment_turns_readers_into_ports(variables):
     script("""
         s = recv.Stream(ds.ThreadPool())
         s.add_udp_reader("239.10.10.0", 7148)
@@ -115,4 +118,20 @@ def test_the_environment_turns_readers_into_ports():
             s.add_udp_reader(7149, bind_hostname="::1")
         except ValueError as error:
             assert "another stream" in str(error)
-    """, env={**os.environ, "DPDK_SPEAD_INTERFACE": "net_ring0"})
+    """, env={**os.environ, **variables})
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+def test_a_missing_privilege_is_named_with_its_cure():
+    done = script("""
+        import os
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+        s = recv.Stream(ds.ThreadPool())
+        try:
+            s.add_udp_ibv_reader(recv.UdpIbvConfig(endpoints=[ENDPOINT], interface_address="lo"))
+        except RuntimeError as error:
+            print(error)
+    """)
+    assert "CAP_NET_RAW" in done.stdout and "setcap" in done.stdout, done.stdout

@@ -83,21 +83,20 @@ void Stream::finish(std::chrono::milliseconds patience) const {
 }
 
 bool wait_until_quiet(const std::function<bool()>& idle, std::chrono::milliseconds patience) {
-    using Clock = std::chrono::steady_clock;
-    const Clock::time_point begun = Clock::now();
-    Clock::time_point answered = begun;
+    const auto begun = std::chrono::steady_clock::now();
+    auto answered = begun;
     ShortWait pause;
     unsigned rounds = 0;
     for (;; pause.wait(rounds)) {
         try {
             if (idle())
                 return true;
-            answered = Clock::now();
+            answered = std::chrono::steady_clock::now();
         } catch (const std::exception&) {
-            if (Clock::now() - answered >= kLost)
+            if (std::chrono::steady_clock::now() - answered >= kLost)
                 return true;
         }
-        if (Clock::now() - begun >= patience)
+        if (std::chrono::steady_clock::now() - begun >= patience)
             return false;
     }
 }

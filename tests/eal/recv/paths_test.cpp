@@ -187,7 +187,7 @@ TEST_F(RecvPaths, CountsThatBeginAnewAreNoRepeats) {
     EXPECT_EQ(stats::renewed_packets(counts()), 200U);
 }
 
-/// The first path loses a packet of each heap, and the second one is so many heaps behind.
+/// Lets the first path lose a packet of each heap, while the second one is so many heaps behind.
 TEST_F(RecvPaths, APathMayBeBehindByAsManyHeapsAsMayBeOpen) {
     constexpr std::uint64_t kHeaps = 200;
     const std::uint32_t most = rig.lane().config.window.max_live - 1;

@@ -206,7 +206,8 @@ void add_recv_options(CLI::App& app, StreamWords& words) {
     OptionSet options(app);
     options.flag("--two-paths", words.two_paths,
                  "Takes copies of every stream from both of two ports, and merges them");
-    add_keys(options, &words.receive, {"receive.path_skew", "receive.max_packet_size"});
+    options.key("receive.path_skew", &words.receive, {.then = [&words] { words.path_skew_given = true; }});
+    options.key("receive.max_packet_size", &words.receive);
     options.key("receive.heaps.max_live", &words.receive,
                 {.then = [&words] { words.max_live_given = true; }});
     add_max_heap_bytes(options, words);
@@ -313,6 +314,9 @@ runtime::Plan recv_plan(const StreamWords& typed, const DefaultPort& default_por
     plan.memory = words.memory;
     plan.end = words.end;
     plan.receives = streams_of(words);
+    if (words.path_skew_given && !words.two_paths)
+        throw_usage("--path-skew",
+                    "streams have one path; give --two-paths and the ports of both, or leave it out");
     std::vector<std::string> ports = ports_of(words, default_port);
     // The routes name the interface.
     if (ports.empty() && words.receive.backend == runtime::Backend::kernel)

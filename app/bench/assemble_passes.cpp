@@ -168,7 +168,7 @@ AssemblePasses::AssemblePasses(const AssemblePoint& point, LcoreCrew& crew)
         source_.classifier.add(config.endpoints[0], {lane, 0});
         source_.lanes.push_back(lane);
         if (point.two_paths) {
-            lanes_.back()->paths = {0, 1};
+            lanes_.back()->merge({0, 1}, rte_get_tsc_hz() / 20);
             copies_source_.classifier.add(config.endpoints[1], {lane, 1});
             copies_source_.lanes.push_back(lane);
         }

@@ -23,13 +23,24 @@ namespace spead::app {
 
 namespace {
 
+/// Returns the endpoints of a stream, and the ports that they are on: those of a second path, if it has
+/// others.
+std::string sources_text(const runtime::ReceivePlan& r) {
+    if (r.path_endpoints.empty())
+        return fmt::format("{} on {}", fmt::join(r.endpoint_texts, " "), runtime::ports_text(r));
+    std::vector<std::string> paths;
+    for (std::size_t path = 0; path < runtime::path_count(r); path++)
+        paths.push_back(fmt::format("{} on {}", fmt::join(runtime::endpoint_texts_of(r, path), " "),
+                                    runtime::port_of(r, path)));
+    return fmt::format("{}", fmt::join(paths, " and "));
+}
+
 /// Returns one line about the started run, so that its user does not wait without any output.
 std::string started_text(const runtime::Plan& plan) {
     std::vector<std::string> parts;
     for (const runtime::ReceivePlan& r : plan.receives)
         if (parts.size() < 4)
-            parts.push_back(fmt::format("{} receives {} on {}", r.name, fmt::join(r.endpoint_texts, " "),
-                                        runtime::ports_text(r)));
+            parts.push_back(fmt::format("{} receives {}", r.name, sources_text(r)));
     for (const runtime::SendPlan& s : plan.sends)
         if (parts.size() < 4)
             parts.push_back(

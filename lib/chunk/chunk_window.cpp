@@ -175,12 +175,14 @@ std::uint64_t ChunkWindow::retire_through(std::int64_t id) noexcept {
     return retired;
 }
 
-/// Retires the open chunks with lower ids, and makes these ids late. The id is above the tail.
+/// Retires the open chunks with lower ids, and makes these ids late. The id is above the tail. Ids before the
+/// first one that came are not skipped: nobody sent them here.
 void ChunkWindow::retire_below(std::int64_t id) noexcept {
-    const auto ids = static_cast<std::uint64_t>(id - tail_.load(std::memory_order_relaxed));
+    const std::int64_t from = std::clamp(first_, tail_.load(std::memory_order_relaxed), id);
+    retire_through(from - 1);
     const std::uint64_t retired = retire_through(id - 1);
     if (head_.load(std::memory_order_relaxed) >= 0)
-        counts_.skipped.fetch_add(ids - retired, std::memory_order_relaxed);
+        counts_.skipped.fetch_add(static_cast<std::uint64_t>(id - from) - retired, std::memory_order_relaxed);
     tail_.store(id, std::memory_order_relaxed);
 }
 

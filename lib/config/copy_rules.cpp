@@ -35,6 +35,13 @@ const toml::table* sender_named(const toml::array& senders, std::string_view nam
     return nullptr;
 }
 
+/// Says that the sender can be no copy of `of`.
+std::string no_original(std::string_view name, std::string_view of) {
+    if (name == of)
+        return fmt::format("sender `{}` is to be a copy of itself; name another [[send]]", name);
+    return fmt::format("there is no sender `{}` for `{}` to copy; name another [[send]]", of, name);
+}
+
 std::string value_text(const Key& key, const SendPlan& s) {
     const std::string text = file_text(key, key.field.get(&s));
     return text.empty() ? "not set" : text;
@@ -60,15 +67,30 @@ void complete_copies(toml::table& tree) {
     }
 }
 
+void check_originals(const toml::table& tree, const Source& source) {
+    const toml::array* const senders = tree["send"].as_array();
+    if (senders == nullptr)
+        return;
+    for (const toml::node& node : *senders) {
+        const toml::table* const copy = node.as_table();
+        const auto of = copy == nullptr ? std::nullopt : (*copy)["copy_of"].value<std::string>();
+        if (!of || of->empty())
+            continue;
+        const toml::table* const original = sender_named(*senders, *of);
+        if (original == nullptr || original == copy)
+            throw UsageError(source.at((*copy)["copy_of"].node()->source().begin),
+                             no_original((*copy)["name"].value_or(std::string()), *of));
+    }
+}
+
 std::optional<KeyFault> copy_fault(const Plan& plan, const SendPlan& s) {
     if (s.copy_of.empty())
         return std::nullopt;
     const auto fault = [](std::string_view key, std::string what) { return KeyFault{key, std::move(what)}; };
     const auto original = std::ranges::find(plan.sends, s.copy_of, &SendPlan::name);
-    if (original == plan.sends.end())
-        return fault("copy_of", fmt::format("there is no sender `{}` for `{}` to copy; name another [[send]]",
-                                            s.copy_of, s.name));
-    if (&*original == &s || !original->copy_of.empty())
+    if (original == plan.sends.end() || &*original == &s)
+        return fault("copy_of", no_original(s.name, s.copy_of));
+    if (!original->copy_of.empty())
         return fault("copy_of", fmt::format("sender `{}` is a copy itself; name the one that it is a copy of",
                                             s.copy_of));
     if (std::ranges::count(plan.sends, s.copy_of, &SendPlan::copy_of) > 1)

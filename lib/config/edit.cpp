@@ -217,6 +217,15 @@ void apply(toml::table& entry, const Noun& part, const std::vector<Setting>& set
     }
 }
 
+/// Takes the port out of a stream that has the ports of two paths now, if it is the first one, or what the
+/// stream had before (`former`).
+void leave_out_port(toml::table& entry, bool former) {
+    const toml::array* const paths = entry["paths"].as_array();
+    if (paths != nullptr && !paths->empty() &&
+        (former || paths->front().value<std::string>() == entry["port"].value<std::string>()))
+        entry.erase("port");
+}
+
 Plan add(const Plan& plan, const Noun& part, const std::string& name, const std::string& port,
          const std::string& endpoints, const std::vector<Setting>& settings) {
     toml::table tree = tree_of(plan);
@@ -230,6 +239,7 @@ Plan add(const Plan& plan, const Noun& part, const std::string& name, const std:
                       {"port", port},
                       {"endpoints", list_value(*find_key(part.table, "endpoints"), endpoints)}};
     apply(entry, part, settings);
+    leave_out_port(entry, false);
     list.push_back(std::move(entry));
     complete_copies(tree);
     return plan_of(tree, plan);
@@ -238,7 +248,11 @@ Plan add(const Plan& plan, const Noun& part, const std::string& name, const std:
 Plan set(const Plan& plan, const Noun& part, const std::string& name, const std::vector<Setting>& settings) {
     toml::table tree = tree_of(plan);
     toml::array& list = list_of_parts(tree, part);
-    apply(*list[index_of(list, part, name)].as_table(), part, settings);
+    toml::table& entry = *list[index_of(list, part, name)].as_table();
+    apply(entry, part, settings);
+    const bool says_port =
+        std::ranges::any_of(settings, [](const Setting& setting) { return setting.first == "port"; });
+    leave_out_port(entry, !says_port);
     complete_copies(tree);
     return plan_of(tree, plan);
 }

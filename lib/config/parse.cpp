@@ -81,15 +81,34 @@ void read_single(const TomlTable& root, Source& source, std::string_view name, P
         read_keys(TomlTable(*table, source, std::string(name), name), source, section_of(name), part);
 }
 
+/// Refuses keys of a stream that contradict each other, although each is right for itself.
+void check_path_keys(const toml::table& stream, const Source& source) {
+    const std::string name = stream["name"].value_or(std::string());
+    const auto refuse = [&](std::string_view key, const std::string& what) {
+        throw UsageError(source.at(stream[key].node()->source().begin), what);
+    };
+    if (stream.contains("paths") && stream.contains("port"))
+        refuse("port", fmt::format("stream `{}` has both `port` and `paths`; leave out `port`, because "
+                                   "`paths` names the ports of both paths",
+                                   name));
+    if (!stream.contains("paths") && stream.contains("path_skew"))
+        refuse("path_skew",
+               fmt::format("stream `{}` has one path; name both ports in `paths`, or leave `path_skew` out",
+                           name));
+}
+
 /// Fills in what streams with two paths leave out: `port`, which is the first path's, and defaults that give
 /// both paths time.
-void complete_paths(toml::table& tree) {
+void complete_paths(toml::table& tree, const Source& source) {
     toml::array* const streams = tree["receive"].as_array();
     if (streams == nullptr)
         return;
     for (toml::node& node : *streams) {
         toml::table* const stream = node.as_table();
-        if (stream == nullptr || !stream->contains("paths"))
+        if (stream == nullptr)
+            continue;
+        check_path_keys(*stream, source);
+        if (!stream->contains("paths"))
             continue;
         const toml::array* const paths = (*stream)["paths"].as_array();
         if (paths == nullptr)
@@ -135,8 +154,9 @@ runtime::Plan parse_text(std::string_view text, std::string_view name) {
     } catch (const toml::parse_error& error) {
         throw UsageError(source.at(error.source().begin), fmt::format("not TOML: {}", error.description()));
     }
-    complete_paths(tree);
+    complete_paths(tree, source);
     complete_copies(tree);
+    check_originals(tree, source);
     Plan plan = read_plan(tree, source);
     add_kernel_ports(plan);
     validate(plan, [&](std::string_view path) { return source.locate(path); });

@@ -19,11 +19,18 @@ bool says_nothing(const Key& key, const Value& value) {
     return key.field.type == KeyType::texts && std::get<std::vector<std::string>>(value).empty();
 }
 
+/// Returns whether another key of the part says the same.
+bool is_said_elsewhere(const Key& key, ConstPart part) {
+    const auto* const receive = std::get_if<const runtime::ReceivePlan*>(&part);
+    return receive != nullptr && key.name == "port" && !(*receive)->paths.empty();
+}
+
 void print_section(std::string& out, std::string_view head, const Section& section, ConstPart part) {
     fmt::format_to(std::back_inserter(out), "{}\n", head);
     for (const Key& key : section.keys) {
         const Value value = key.field.get(part);
-        if (!says_nothing(key, value) && !(key.terse && value == default_value(section, key)))
+        if (!says_nothing(key, value) && !is_said_elsewhere(key, part) &&
+            !(key.terse && value == default_value(section, key)))
             fmt::format_to(std::back_inserter(out), "{} = {}\n", key.name, file_text(key, value));
     }
 }

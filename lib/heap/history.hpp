@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -22,6 +23,14 @@ class History {
     bool full() const noexcept { return count_ == entries_.size(); }
     std::size_t size() const noexcept { return count_; }
     const Entry& oldest() const noexcept { return entries_[first_]; }
+
+    /// Returns whether the key is among the `most` latest ones.
+    bool is_recent(std::uint64_t key, std::size_t most) const noexcept {
+        for (std::size_t i = 1; i <= std::min(count_, most); i++)
+            if (entries_[(first_ + count_ - i) % entries_.size()].key == key)
+                return true;
+        return false;
+    }
 
     void forget_oldest() noexcept {
         first_ = first_ + 1 == entries_.size() ? 0 : first_ + 1;

@@ -254,6 +254,13 @@ class Window {
     }
     /// Returns whether the window knows the heap: it is live, or remembered.
     bool knows(std::uint64_t key) noexcept { return table_.find(key) != nullptr; }
+    /// Returns whether the heap is live, or among the latest that its substream remembers.
+    bool is_recent(std::uint64_t key) noexcept {
+        constexpr std::size_t kRecent = 64;
+        const KeyTable::Entry* const entry = table_.find(key);
+        return entry != nullptr &&
+               (entry->state == KeyTable::State::live || substream_of(key).history.is_recent(key, kRecent));
+    }
     /// Limits the numbers of records.
     std::size_t records() const noexcept { return records_.size(); }
     /// Ends every live heap (end of the run, stop); hands over as far as the queue allows.

@@ -377,10 +377,11 @@ void add_endpoints(std::vector<MetricFamily>& out, const Snapshot& now) {
 }
 
 void add_paths(std::vector<MetricFamily>& out, const Snapshot& now) {
-    MetricFamily packets{"spead_stream_path_packets_total",
-                         "Packets of one of a stream's two paths; used + redundant + late <= received.",
-                         MetricType::Counter,
-                         {}};
+    MetricFamily packets{
+        "spead_stream_path_packets_total",
+        "Packets of one of a stream's two paths; used + redundant + repeated + late <= received.",
+        MetricType::Counter,
+        {}};
     MetricFamily missing{"spead_stream_path_missing_packets",
                          "Packets that the other path brought, and this one did not, or too late.",
                          MetricType::Gauge,
@@ -393,9 +394,9 @@ void add_paths(std::vector<MetricFamily>& out, const Snapshot& now) {
                 {"stream", s.name}, {"path", std::to_string(path + 1)}, {"port", s.path_ports[path]}};
             metric.gauge.value = static_cast<double>(stats::missing_packets(s, path));
             missing.metric.push_back(metric);
-            for (const auto& [kind, count] :
-                 {std::pair("received", c.packets), std::pair("used", c.placed),
-                  std::pair("redundant", c.redundant), std::pair("late", c.late)}) {
+            for (const auto& [kind, count] : {std::pair("received", c.packets), std::pair("used", c.placed),
+                                              std::pair("redundant", c.redundant),
+                                              std::pair("repeated", c.repeated), std::pair("late", c.late)}) {
                 ClientMetric& one = packets.metric.emplace_back();
                 one.label = {{"stream", s.name},
                              {"path", std::to_string(path + 1)},

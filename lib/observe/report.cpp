@@ -296,14 +296,6 @@ std::string missing_bytes(const StreamSnapshot& s) {
     return s.missing_bytes == 0 ? "" : missing_text(human_size(s.missing_bytes), s.missing_bytes, s.bytes);
 }
 
-std::string endpoints_text(const std::vector<std::string>& endpoints) {
-    if (endpoints.empty())
-        return "";
-    if (endpoints.size() == 1)
-        return endpoints.front();
-    return fmt::format("{} and {} more", endpoints.front(), endpoints.size() - 1);
-}
-
 /// Returns the tables of packets, and of heaps and chunks.
 std::pair<std::string, std::string> streams_tables(const Snapshot& snapshot, const RateCells& rates) {
     Table packets, heaps, chunks, axes, paths;

@@ -2,12 +2,9 @@
 #include "recv/distributor.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstdlib>
-#include <cstring>
 
-#include <rte_hash_crc.h>
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
 #include <rte_ring.h>
@@ -22,17 +19,6 @@ namespace {
 
 /// Holds how far ahead headers are prefetched. All mbufs of the burst have been by then.
 constexpr std::uint16_t kAhead = 8;
-
-/// Holds the bytes of a datagram that tell packets of a declared format apart: its header, or most of it.
-constexpr std::size_t kFormatBytes = 96;
-
-/// Copies them first: rte_hash_crc() reads words that must be aligned, and a datagram begins at any byte.
-std::uint32_t first_bytes_hash(const std::uint8_t* datagram, std::size_t length) noexcept {
-    alignas(std::uint64_t) std::array<std::uint8_t, kFormatBytes> bytes;
-    const std::size_t taken = std::min(length, bytes.size());
-    std::memcpy(bytes.data(), datagram, taken);
-    return rte_hash_crc(bytes.data(), static_cast<std::uint32_t>(taken), 0);
-}
 
 void free_ring(rte_ring* ring) {
     std::free(ring);
@@ -80,11 +66,11 @@ std::size_t Distributor::add_other(Ring&& ring) noexcept {
 }
 
 void Distributor::Table::add(const Endpoint& endpoint, std::vector<std::uint16_t> destinations,
-                             bool of_format) {
+                             const std::optional<wire::PacketFormat>& format) {
     if (!classifier_.add(endpoint, {static_cast<std::uint16_t>(destinations_.size()), 0}))
         throw_error("distributor", "{} exists already", to_string(endpoint));
     destinations_.push_back(std::move(destinations));
-    of_format_.push_back(of_format);
+    formats_.push_back(format ? std::make_unique<FormatDecoder>(*format) : nullptr);
     // They forget in any case: the endpoint may name a source of another one's packets.
     if (std::has_single_bit(destinations_.size()))
         flows_ = FlowCache(2 * destinations_.size());
@@ -171,12 +157,16 @@ template <class Ip>
     if (target == nullptr)
         return 0;
     const std::vector<std::uint16_t>& ways = table_.destinations_[target->lane];
+    const std::uint8_t* const datagram = frame + udp.payload_offset;
     const std::size_t head = std::min<std::size_t>(have - udp.payload_offset, udp.payload_length);
-    if (table_.of_format_[target->lane]) [[unlikely]]
-        return ways[share_of(first_bytes_hash(frame + udp.payload_offset, head), ways.size())];
     heap::PacketView view;
     std::uint32_t payload_at = 0;
-    if (!decoder_.decode(frame + udp.payload_offset, head, udp.payload_length, view, payload_at)) [[unlikely]]
+    if (FormatDecoder* const format = table_.formats_[target->lane].get(); format != nullptr) [[unlikely]] {
+        const bool good =
+            format->decode(datagram, udp.payload_length, view, payload_at) == PacketOutcome::placed;
+        return good ? ways[share_of(view.key, ways.size())] : ways.front();
+    }
+    if (!decoder_.decode(datagram, head, udp.payload_length, view, payload_at)) [[unlikely]]
         return ways.front();
     if (have == length)
         learn_usual(table_.flows_, table_.flows6_, udp, [&](auto& flows, std::uint32_t) {

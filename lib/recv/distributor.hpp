@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,7 +14,9 @@
 #include "port/port_io.hpp"
 #include "recv/classifier.hpp"
 #include "recv/flow_template.hpp"
+#include "recv/format_decoder.hpp"
 #include "recv/spead_decoder.hpp"
+#include "wire/packet_format.hpp"
 
 struct rte_mbuf;
 struct rte_ring;
@@ -28,7 +31,7 @@ namespace spead::recv {
 /// Control code makes, connects and destroys it while no lcore has it. The polling lcore makes the changes
 /// that are possible while lcores run, between bursts. own() is for the lcore that polls the queue, share(i)
 /// for the i-th other. Packets of no endpoint stay with the lcore of the queue, which counts them. Packets
-/// with a broken SPEAD header go to the first lcore of their endpoint.
+/// with a broken header go to the first lcore of their endpoint.
 class Distributor {
   public:
     /// Limits the mbufs that wait for an lcore; the port's pool has that many more for each of `others`.
@@ -40,9 +43,10 @@ class Distributor {
     class Table {
       public:
         /// Sends the endpoint's packets to `destinations` by heap count: 0 is the lcore that polls, i+1 the
-        /// i-th other. Packets `of_format`, which are not SPEAD, go by their first bytes instead: equal ones
-        /// go to the same lcore. Throws Error when the endpoint is there already.
-        void add(const Endpoint& endpoint, std::vector<std::uint16_t> destinations, bool of_format = false);
+        /// i-th other. `format` declares its packets and their count; none: they are SPEAD. Throws Error when
+        /// the endpoint is there already.
+        void add(const Endpoint& endpoint, std::vector<std::uint16_t> destinations,
+                 const std::optional<wire::PacketFormat>& format = {});
 
       private:
         friend class Distributor;
@@ -50,7 +54,7 @@ class Distributor {
         FlowCache flows_;
         FlowCache6 flows6_;
         std::vector<std::vector<std::uint16_t>> destinations_;
-        std::vector<bool> of_format_;  ///< likewise
+        std::vector<std::unique_ptr<FormatDecoder>> formats_;  ///< likewise; null: SPEAD
     };
 
     /// Holds a ring to one more lcore, not in use yet.

@@ -17,6 +17,7 @@
 #include "recv/filter_gate.hpp"
 #include "recv/gathering.hpp"
 #include "recv/lent_buffers.hpp"
+#include "recv/path_record.hpp"
 #include "stats/counters.hpp"
 #include "wire/packet_format.hpp"
 
@@ -64,6 +65,7 @@ struct Lane {
     std::vector<std::uint16_t> numbers;
     /// Holds the path of each endpoint, as `numbers`; empty: the stream has one path.
     std::vector<std::uint8_t> paths;
+    std::unique_ptr<PathRecord> path_record;  ///< null: the stream has one path
 
     /// Takes the packets instead of the window, and puts them into chunks; null: the stream has heaps.
     std::unique_ptr<chunk::ChunkLane> chunks;
@@ -96,6 +98,26 @@ struct Lane {
         diverts = true;
     }
 
+    /// Counts its packets by path: `of_endpoints` are the paths of its endpoints. `behind`: ticks that a path
+    /// may be behind the other one. Neither lends nor gathers. Before the first packet.
+    void merge(std::vector<std::uint8_t> of_endpoints, std::uint64_t behind) {
+        paths = std::move(of_endpoints);
+        path_record = std::make_unique<PathRecord>(behind);
+        diverts = true;
+    }
+    /// Returns the packets of each of its paths.
+    PathRecord::Packets packets_by_path() const noexcept {
+        PathRecord::Packets all{};
+        for (std::size_t e = 0; e < paths.size(); e++)
+            all[paths[e]] += endpoints[e].packets;
+        return all;
+    }
+    /// Returns the time with the number of the last packet that came first.
+    PathRecord::Now path_time(std::uint64_t ticks) const noexcept {
+        return {ticks, counters.packets[static_cast<std::size_t>(PacketOutcome::placed)] +
+                           counters.packets[static_cast<std::size_t>(PacketOutcome::control)]};
+    }
+
     /// Returns the bytes that payload has been written to in turn, since the last call.
     std::size_t take_rotating() noexcept { return chunks ? chunks->memory() : window.take_rotating(); }
 
@@ -105,13 +127,17 @@ struct Lane {
         config.copy == memory::CopySetting::streaming ? memory::Stores::streaming : memory::Stores::cached;
     std::uint32_t batch = 0;  ///< the batch that touched it last
     bool has_ended = false;   ///< listed for hand-over
-    bool diverts = false;     ///< payload may need no copy: packets are lent, or left to an engine
+    /// Says that placed packets need more than a copy: they are lent, left to an engine, or noted for their
+    /// path.
+    bool diverts = false;
 
     /// Returns a copy of its counters, to which it adds those of its endpoints by path. On the lcore.
     stats::StreamCounters counts() const noexcept {
         stats::StreamCounters copy = counters;
         for (std::size_t e = 0; e < paths.size(); e++)
             copy.paths[paths[e]].add(endpoints[e], unplaced[e]);
+        for (std::size_t path = 0; path_record && path < copy.paths.size(); path++)
+            copy.paths[path].passed += path_record->passed(path);
         return copy;
     }
 

@@ -394,6 +394,10 @@ void BasicRxAgent<Decoder>::housekeep(std::uint64_t now) noexcept {
         if (lane->lent)
             lane->counters.lent_now = lane->lent->packets().out();
         lane->window.expire(now);
+        if (lane->path_record) {
+            lane->path_record->look(lane->packets_by_path(), lane->path_time(now));
+            lane->diverts = lane->path_record->is_awake();
+        }
         if (lane->tap != nullptr) [[unlikely]]
             lane->tap->housekeep(now);
         if (lane->window.has_ended() && !lane->has_ended) {

@@ -168,8 +168,11 @@ class BasicRxAgent {
                                                   heap::PacketView& view, std::uint32_t from,
                                                   std::uint64_t now, heap::Record*& record,
                                                   bool at_last = false) noexcept;
-    bool divert(Lane<Decoder>& lane, const Source& source, const heap::Record& record, rte_mbuf* mbuf,
-                const Copy& copy) noexcept;
+    void note_brought(Lane<Decoder>& lane, std::uint16_t endpoint, const heap::PacketView& view) noexcept;
+    void note_unplaced(Lane<Decoder>& lane, std::uint16_t endpoint, const heap::PacketView& view,
+                       PacketOutcome outcome) noexcept;
+    bool divert(Lane<Decoder>& lane, std::uint16_t endpoint, const heap::PacketView& view,
+                const Source& source, const heap::Record& record, rte_mbuf* mbuf, const Copy& copy) noexcept;
     bool lend(Lane<Decoder>& lane, const Source& source, const heap::Record& record, rte_mbuf* mbuf,
               const Copy& copy) noexcept;
     bool gather_full(const Source& source) noexcept;
@@ -245,11 +248,14 @@ auto BasicRxAgent<Decoder>::accept(Lane<Decoder>& lane, std::uint16_t endpoint, 
     if ((view.flags & heap::PacketView::kStop) != 0) [[unlikely]]
         lane.stops_seen[endpoint]++;
     if (a.outcome != PacketOutcome::placed) [[unlikely]] {
-        lane.unplaced[endpoint].note(a.outcome);
+        note_unplaced(lane, endpoint, view, a.outcome);
         return Accepted::counted;
     }
-    if (view.payload_length == 0) [[unlikely]]
+    if (view.payload_length == 0) [[unlikely]] {
+        if (lane.path_record && lane.diverts)
+            note_brought(lane, endpoint, view);
         return Accepted::counted;
+    }
     record = a.record;
     lane.endpoints[endpoint].bytes += view.payload_length;
     return Accepted::copy;

@@ -43,9 +43,11 @@ template <class Decoder>
     }
     if (a.verdict == Verdict::counted) {
         if (a.outcome != PacketOutcome::placed)
-            lane.unplaced[endpoint].note(a.outcome);
+            note_unplaced(lane, endpoint, view, a.outcome);
         return Accepted::counted;
     }
+    if (lane.path_record && lane.diverts)
+        note_brought(lane, endpoint, view);
     lane.endpoints[endpoint].bytes += view.payload_length;
     if (lane.gathering) [[unlikely]] {
         lane.gathering->tickets().take();

@@ -25,12 +25,17 @@ bool BasicRxAgent<Decoder>::lend(Lane<Decoder>& lane, const Source& source, cons
     return false;
 }
 
-/// Keeps the payload of a placed packet where it is, for its heap or for an engine. Returns false when it is
-/// to be copied.
+/// Keeps the payload of a placed packet where it is, for its heap or for an engine; or notes its path.
+/// Returns false when it is to be copied.
 template <class Decoder>
-[[gnu::noinline]] bool BasicRxAgent<Decoder>::divert(Lane<Decoder>& lane, const Source& source,
+[[gnu::noinline]] bool BasicRxAgent<Decoder>::divert(Lane<Decoder>& lane, std::uint16_t endpoint,
+                                                     const heap::PacketView& view, const Source& source,
                                                      const heap::Record& record, rte_mbuf* mbuf,
                                                      const Copy& copy) noexcept {
+    if (lane.path_record) {
+        note_brought(lane, endpoint, view);
+        return false;
+    }
     if (!lane.gathering)
         return lend(lane, source, record, mbuf, copy);
     // The heap stays where it is: it never moves to a larger block (Window::copied_by).
@@ -122,7 +127,8 @@ void BasicRxAgent<Decoder>::mark_gathering() noexcept {
 template bool BasicRxAgent<SpeadDecoder>::lend(SpeadLane&, const Source&, const heap::Record&, rte_mbuf*,
                                                const Copy&) noexcept;
 template void BasicRxAgent<SpeadDecoder>::keep(Gathering&, const Source&, rte_mbuf*) noexcept;
-template bool BasicRxAgent<SpeadDecoder>::divert(SpeadLane&, const Source&, const heap::Record&, rte_mbuf*,
+template bool BasicRxAgent<SpeadDecoder>::divert(SpeadLane&, std::uint16_t, const heap::PacketView&,
+                                                 const Source&, const heap::Record&, rte_mbuf*,
                                                  const Copy&) noexcept;
 template void BasicRxAgent<SpeadDecoder>::gather_chain(SpeadLane&, const Source&, rte_mbuf*, std::byte*,
                                                        std::uint32_t, std::uint32_t) noexcept;

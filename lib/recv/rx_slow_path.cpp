@@ -127,6 +127,8 @@ template <class Decoder>
                            ? into_chunks(source, lane, target->endpoint, view, mbuf, payload_at, Into::first)
                            : accept(lane, target->endpoint, view, udp.src_ip, now, record);
     if (a == Accepted::copy) [[likely]] {
+        if (lane.path_record && lane.diverts)
+            note_brought(lane, target->endpoint, view);
         if (source.arrivals != nullptr)
             note_arrival(*record, *mbuf, *source.arrivals);
         const Copy copy{&record->base, head.data() + payload_at, view.offset, view.payload_length,

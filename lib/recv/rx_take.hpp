@@ -45,9 +45,12 @@ bool BasicRxAgent<Decoder>::take(Source& source, std::uint16_t lane_number, std:
         if (base != nullptr) [[likely]] {
             endpoint.bytes += view.payload_length;
             if (lane.diverts) [[unlikely]] {
-                lane.gathering->tickets().take();
-                gather_chain(lane, source, mbuf, *base + offset, payload_at, view.payload_length);
-                return true;
+                if (lane.gathering) {
+                    lane.gathering->tickets().take();
+                    gather_chain(lane, source, mbuf, *base + offset, payload_at, view.payload_length);
+                    return true;
+                }
+                note_brought(lane, endpoint_number, view);
             }
             copies_[copy_count_++] = {base, frame + payload_at, offset, view.payload_length, lane.stores};
             return true;
@@ -90,7 +93,7 @@ bool BasicRxAgent<Decoder>::take(Source& source, std::uint16_t lane_number, std:
     copy.offset = view.offset;
     copy.length = view.payload_length;
     copy.stores = lane.stores;
-    if (lane.diverts && divert(lane, source, *record, mbuf, copy)) [[unlikely]]
+    if (lane.diverts && divert(lane, endpoint_number, view, source, *record, mbuf, copy)) [[unlikely]]
         return true;
     copy_count_++;
     return true;

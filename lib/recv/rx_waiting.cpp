@@ -125,6 +125,8 @@ bool BasicRxAgent<Decoder>::resume_first(Source& source, bool at_last, std::uint
         lane.endpoints[w.endpoint].packets++;
     }
     if (a == Accepted::copy) {
+        if (lane.path_record && lane.diverts)
+            note_brought(lane, w.endpoint, w.view);
         if (source.arrivals != nullptr)
             note_arrival(*record, *mbuf, *source.arrivals);
         if (lane.gathering)

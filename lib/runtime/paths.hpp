@@ -35,6 +35,11 @@ inline const std::vector<Endpoint>& endpoints_of(const ReceivePlan& r, std::size
     return path == 0 || r.path_endpoints.empty() ? r.endpoints : r.path_endpoints;
 }
 
+/// Returns the path's endpoints as they were given.
+inline const std::vector<std::string>& endpoint_texts_of(const ReceivePlan& r, std::size_t path) noexcept {
+    return path == 0 || r.path_endpoints.empty() ? r.endpoint_texts : r.path_endpoint_texts;
+}
+
 /// Returns the names of its ports as reports have them: "p0", or "p0+p1".
 inline std::string ports_text(const ReceivePlan& r) {
     std::string text = r.port;

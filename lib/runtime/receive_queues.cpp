@@ -2,6 +2,7 @@
 #include "runtime/receive_queues.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include <fmt/core.h>
@@ -9,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "runtime/paths.hpp"
+#include "wire/packet_format.hpp"
 
 namespace spead::runtime {
 
@@ -46,7 +48,10 @@ recv::Distributor::Table ReceiveQueues::distribution(const Queue& queue, const Q
                 if (r.worker->layout->planned_cpu == cpu)
                     destinations.push_back(static_cast<std::uint16_t>(r.share));
         const ReceivePlan& r = plan.receives[d.receive];
-        table.add(endpoints_of(r, d.path)[d.endpoint], std::move(destinations), !r.format.empty());
+        std::optional<wire::PacketFormat> format;
+        if (!r.format.empty())
+            format = wire::PacketFormat::parse(r.format, r.name);
+        table.add(endpoints_of(r, d.path)[d.endpoint], std::move(destinations), format);
     }
     return table;
 }

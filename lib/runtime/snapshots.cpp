@@ -139,8 +139,10 @@ void Snapshots::add_streams(stats::Snapshot& snap) const {
         const bool waits = all_paths(r, [this](const std::string& port) { return !of_.ports[port].is_on(); });
         s.state = !r.enabled ? "stopped" : waits ? "waiting" : "received";
         if (has_two_paths(r))
-            for_each_path(
-                r, [&s](std::size_t, const std::string& port, const auto&) { s.path_ports.push_back(port); });
+            for_each_path(r, [&](std::size_t path, const std::string& port, const auto&) {
+                s.path_ports.push_back(port);
+                s.path_endpoints.push_back(endpoint_texts_of(r, path));
+            });
         s.add(stream.past.sums());
         stream.sinks.add_to(s);
         s.expected_rate = r.expected_rate;

@@ -56,6 +56,10 @@ recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<PathEndpoin
 
 namespace {
 
+/// Holds the seconds in which a packet that comes again by the same path is taken for a repeated one, in the
+/// least.
+constexpr double kLeastBehind = 0.01;
+
 /// Warns of a port that can never lend what the stream asks for. One without buffers of its own has a remark.
 void check_loans(const ReceivePlan& r, const port::PlannedPort& port) {
     const std::uint32_t most = port.loans ? port.loans->most() : 0;
@@ -268,7 +272,7 @@ std::unique_ptr<StreamLane> StreamSet::make_lane(const Stream& stream, const Rec
     lane->users = stream.users;
     lane->rx->numbers = stream.numbers;
     if (has_two_paths(r))
-        lane->rx->paths = stream.places.paths();
+        lane->rx->merge(stream.places.paths(), ticks(std::max(r.path_skew, kLeastBehind)));
     if (stream.chunks) {
         lane->chunks = stream.chunks;
         lane->rx->chunks = stream.chunks->make_lane(

@@ -70,6 +70,7 @@ struct EndpointCounters {
 struct UnplacedCounters {
     std::uint64_t all = 0;
     std::uint64_t redundant = 0;
+    std::uint64_t repeated = 0;
     std::uint64_t late = 0;
     std::uint64_t control = 0;
 
@@ -77,6 +78,7 @@ struct UnplacedCounters {
         all++;
         control += outcome == PacketOutcome::control;
         redundant += outcome == PacketOutcome::redundant;
+        repeated += outcome == PacketOutcome::duplicate;
         late += outcome == PacketOutcome::late;
     }
 };
@@ -85,16 +87,21 @@ struct UnplacedCounters {
 struct PathCounters {
     std::uint64_t packets = 0;
     std::uint64_t bytes = 0;   ///< payload bytes placed
-    std::uint64_t placed = 0;  ///< of `packets`, as the next three
+    std::uint64_t placed = 0;  ///< of `packets`, as the next four
     std::uint64_t redundant = 0;
+    std::uint64_t repeated = 0;  ///< the path itself had brought them
     std::uint64_t late = 0;
     std::uint64_t control = 0;  ///< stream control alone, and the first copy
+    /// Counts the packets, each once, that the path has passed: it has brought later ones, or had the time to
+    /// bring them. Those before its own first one are not among them.
+    std::uint64_t passed = 0;
 
     void add(const EndpointCounters& endpoint, const UnplacedCounters& unplaced) noexcept {
         packets += endpoint.packets;
         bytes += endpoint.bytes;
         placed += endpoint.packets - unplaced.all;
         redundant += unplaced.redundant;
+        repeated += unplaced.repeated;
         late += unplaced.late;
         control += unplaced.control;
     }
@@ -103,16 +110,20 @@ struct PathCounters {
         bytes += other.bytes;
         placed += other.placed;
         redundant += other.redundant;
+        repeated += other.repeated;
         late += other.late;
         control += other.control;
+        passed += other.passed;
     }
     void take(const PathCounters& before) noexcept {
         packets -= before.packets;
         bytes -= before.bytes;
         placed -= before.placed;
         redundant -= before.redundant;
+        repeated -= before.repeated;
         late -= before.late;
         control -= before.control;
+        passed -= before.passed;
     }
 };
 

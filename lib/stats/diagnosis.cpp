@@ -103,6 +103,8 @@ std::vector<std::string> Findings::senders_to(const std::string& stream) const {
 }
 
 void Findings::duplicates(const StreamSnapshot& s) {
+    if (!s.path_ports.empty())
+        return;  // path_findings() tells more
     const std::vector<std::string> senders = senders_to(s.name);
     if (senders.size() > 1)
         add(Cause::duplicates, Stage::network, s.name, of(s, PacketOutcome::duplicate), "packets",

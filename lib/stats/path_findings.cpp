@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stats/path_findings.hpp"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include "stats/paths.hpp"
@@ -16,16 +18,25 @@ constexpr double kFirstPacket = 2;
 
 std::vector<Finding> path_findings(const StreamSnapshot& s, double seconds) {
     std::vector<Finding> all;
-    if (const std::uint64_t repeated = s.path_ports.empty() ? 0 : repeated_packets(s); repeated != 0)
-        all.push_back({Cause::duplicates, Stage::network, s.name, repeated, "packets",
-                       "came again after both paths had brought them: a path repeats packets, or a sender "
-                       "began anew with heap counts of before",
+    // Packets that a sender repeats come again by both paths.
+    const std::uint64_t by_both = kMaxPaths * std::min(s.paths[0].repeated, s.paths[1].repeated);
+    if (const std::uint64_t renewed = s.path_ports.empty() ? 0 : renewed_packets(s) + by_both; renewed != 0)
+        all.push_back({Cause::duplicates, Stage::network, s.name, renewed, "packets",
+                       "came again after both paths had brought them: a sender began anew with heap counts "
+                       "of before, or both paths repeat packets",
                        "give a sender that begins anew other heap counts, or lower `history_time`"});
     for (std::size_t path = 0; path < s.path_ports.size(); path++) {
-        const std::uint64_t missing = missing_packets(s, path);
+        const std::string port = path_name(s, path);
+        if (const std::uint64_t repeated = s.paths[path].repeated - by_both / kMaxPaths; repeated != 0)
+            all.push_back(
+                {Cause::duplicates, Stage::network, s.name, repeated, "packets",
+                 fmt::format("came twice by port {} alone: that path repeats packets", port),
+                 "look for a loop on that path, or for two senders there with the same heap counts; "
+                 "no data are lost"});
+        const std::uint64_t missing =
+            s.paths[path].packets == 0 ? missing_packets(s, path) : lost_packets(s, path);
         if (missing == 0)
             continue;
-        const std::string port = path_name(s, path);
         if (s.paths[path].packets == 0 && seconds >= kFirstPacket)
             all.push_back(
                 {Cause::path_silent, Stage::network, s.name, missing, "packets",

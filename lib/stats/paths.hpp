@@ -8,7 +8,7 @@
 #include "stats/snapshot.hpp"
 
 /// Derives the counts of a stream with two paths (docs/paths.md). A path's packets = placed + redundant +
-/// late + those with the stream's other outcomes.
+/// repeated + late + those with the stream's other outcomes.
 namespace spead::stats {
 
 /// Returns the packets that came in time by any path, each once.
@@ -28,8 +28,16 @@ inline std::uint64_t missing_packets(const StreamSnapshot& s, std::size_t path) 
     return all > own ? all - own : 0;
 }
 
-/// Returns the packets that came more often than once by each path.
-inline std::uint64_t repeated_packets(const StreamSnapshot& s) noexcept {
+/// Returns the packets that the other path brought, and this one did not: it has brought later ones, or had
+/// the time to bring them. Those before its first packet are not among them.
+inline std::uint64_t lost_packets(const StreamSnapshot& s, std::size_t path) noexcept {
+    const PathCounters& of = s.paths[path];
+    const std::uint64_t own = of.placed + of.control + of.redundant;
+    return of.passed > own ? of.passed - own : 0;
+}
+
+/// Returns the packets that came again long after both paths had brought them.
+inline std::uint64_t renewed_packets(const StreamSnapshot& s) noexcept {
     std::uint64_t redundant = 0;
     for (const PathCounters& path : s.paths)
         redundant += path.redundant;

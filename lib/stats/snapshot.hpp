@@ -106,7 +106,8 @@ struct StreamSnapshot {
     Carried carried;
 
     // Only of a stream with two paths (stats/paths.hpp).
-    std::vector<std::string> path_ports;  ///< empty: it has one path
+    std::vector<std::string> path_ports;                   ///< empty: it has one path
+    std::vector<std::vector<std::string>> path_endpoints;  ///< of each path
     std::array<PathCounters, kMaxPaths> paths{};
 
     /// Returns whether its packets may come by the port.

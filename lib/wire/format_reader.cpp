@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/byte_order.hpp"
+#include "wire/spead.hpp"
 
 namespace spead::wire {
 
@@ -12,10 +13,17 @@ namespace {
 
 constexpr std::uint64_t kItemMode = std::uint64_t{1} << 63;
 
+/// Returns whether the first four bytes are those of a SPEAD packet, of any flavour.
+bool begins_as_spead(const std::uint8_t* head) noexcept {
+    return head[0] == kSpeadMagic && head[1] == kSpeadVersion && head[2] + head[3] == 8 && head[2] != 0 &&
+           head[3] != 0;
+}
+
 }  // namespace
 
 FormatReader::FormatReader(const PacketFormat& format)
     : header_(format.prefix + format.header),
+      refuses_spead_(format.refuses_spead),
       count_(compile(format.count, 0)),
       has_length_(format.length.has_value()),
       length_(format.length.value_or(PacketFormat::Length{})) {
@@ -82,7 +90,7 @@ bool FormatReader::holds(const Condition& condition, const Values& values) const
 
 FormatReader::Verdict FormatReader::read(const std::uint8_t* head, std::size_t length, std::uint8_t* words,
                                          Packet& packet) const noexcept {
-    if (length < header_)
+    if (length < header_ || (refuses_spead_ && begins_as_spead(head)))
         return Verdict::malformed;
     Values values;
     for (std::size_t i = 0; i < loads_.size(); i++) {

@@ -72,6 +72,7 @@ class FormatReader {
     bool holds(const Condition& condition, const Values& values) const noexcept;
 
     std::size_t header_;
+    bool refuses_spead_;
     std::vector<Load> loads_;
     std::vector<Term> terms_;
     std::vector<Sum> items_;

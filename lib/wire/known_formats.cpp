@@ -10,7 +10,8 @@ namespace {
 
 // Heap counts join what tells packets of a stream apart, within 63 bits. Bits for which they have no room are
 // required to be 0, but those of counters, which wrap. VDIF's station has no room: a stream of heaps is of
-// one. Ids of items are those of MeerKAT where it has the same value.
+// one. Formats without a magic number refuse SPEAD. Ids of items are those of MeerKAT where it has the same
+// value.
 
 constexpr std::string_view kPst = R"(header 96; little;
 field sequence: u64 at 0 & 0x7FFFFFFFF; field second: u32 at 16;
@@ -23,14 +24,14 @@ item 0x1600: sequence; item 0x1601: second; item 0x4103: channel; item 0x4104: c
 item 0x4105: samples; item 0x4101: beam; item 0x1602: scan;
 count sequence * 268435456 + channel * 2048 + beam)";
 
-constexpr std::string_view kAta = R"(header 16; big;
+constexpr std::string_view kAta = R"(header 16; big; refuse spead;
 field version: u8 at 0; field type: u8 at 1; field channels: u16 at 2; field channel: u16 at 4;
 field antenna: u16 at 6 & 0x1FF; field beyond: u16 at 6 >> 9; field time: u64 at 8 & 0x3FFFFFFFFF;
 require beyond = 0;
 item 0x1600: time; item 0x4101: antenna; item 0x4103: channel; item 0x4104: channels; item 0x4106: type;
 count time * 33554432 + channel * 512 + antenna)";
 
-constexpr std::string_view kSnap2 = R"(header 32; big;
+constexpr std::string_view kSnap2 = R"(header 32; big; refuse spead;
 field sequence: u64 at 0 & 0xFFFFFFFFFF; field sync: u32 at 8; field block: u32 at 20;
 field channel: u32 at 24 & 0x1FFF; field channel_beyond: u32 at 24 >> 13;
 field pol: u32 at 28 & 0x3FF; field pol_beyond: u32 at 28 >> 10;
@@ -38,7 +39,7 @@ require channel_beyond = 0; require pol_beyond = 0;
 item 0x1600: sequence; item 0x1603: sync; item 0x4103: channel; item 0x4101: pol; item 0x4107: block;
 count sequence * 8388608 + channel * 1024 + pol)";
 
-constexpr std::string_view kVdif = R"(header 32; little;
+constexpr std::string_view kVdif = R"(header 32; little; refuse spead;
 field second: u32 at 0 & 0x1FFFFFFF; field second_beyond: u32 at 0 >> 29 & 1; field legacy: u32 at 0 >> 30 & 1;
 field unusable: u32 at 0 >> 31; field frame: u32 at 4 & 0xFFFFFF; field epoch: u32 at 4 >> 24 & 0x3F;
 field length: u32 at 8 & 0xFFFFFF; field station: u32 at 12 & 0xFFFF; field thread: u32 at 12 >> 16 & 0x3FF;

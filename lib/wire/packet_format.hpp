@@ -31,6 +31,7 @@ namespace spead::wire {
 ///                 count sum                          the heap count; no two packets of a stream share one
 ///                 require NAME = N {, N}             others are malformed
 ///                 invalid NAME = N {, N}             the sender marks its data as invalid
+///                 refuse spead                       what begins as SPEAD packets do is malformed
 ///                 payload rest                       up to the datagram's end; the default
 ///                 payload NAME [* N] [- N]           so many bytes, at the header's end
 ///     sum:        term {+ term}
@@ -102,6 +103,7 @@ struct PacketFormat {
     std::vector<Condition> required;
     std::vector<Condition> invalid;
     std::optional<Length> length;  ///< none: the rest of the datagram
+    bool refuses_spead = false;    ///< datagrams that begin as SPEAD packets do are malformed
 
     /// Parses the text form. Throws UsageError with the place in the text, the word there and the possible
     /// ones; `where` is the error's where(). The result has passed check().

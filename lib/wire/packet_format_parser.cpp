@@ -18,8 +18,8 @@ namespace spead::wire {
 
 namespace {
 
-constexpr std::array<std::string_view, 10> kFormatStatements{
-    "header", "prefix", "little", "big", "field", "item", "require", "invalid", "count", "payload"};
+constexpr std::array<std::string_view, 11> kFormatStatements{
+    "header", "prefix", "little", "big", "field", "item", "require", "invalid", "refuse", "count", "payload"};
 constexpr std::array<std::string_view, 4> kFieldWidths{"u8", "u16", "u32", "u64"};
 constexpr std::array<std::string_view, 2> kFormatSigns{">>", "//"};
 constexpr TextReader::Kind kFormatText{"format", "", kFormatSigns};
@@ -84,6 +84,8 @@ class FormatParser {
             format_.count = sum();
         else if (word == "payload")
             payload();
+        else if (word == "refuse")
+            refuse();
         else
             order(before, word == "little");
     }
@@ -180,6 +182,12 @@ class FormatParser {
         }
         limit(before, conditions.size(), PacketFormat::kMaxConditions, "conditions");
         conditions.push_back(std::move(c));
+    }
+
+    void refuse() {
+        if (!reader_.take("spead"))
+            reader_.fail("`spead`, as in refuse spead");
+        format_.refuses_spead = true;
     }
 
     PacketFormat::Sum sum() {

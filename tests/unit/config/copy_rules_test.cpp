@@ -102,7 +102,12 @@ TEST(CopyRules, CopiesThatCannotBeAreRefused) {
                 HasSubstr("there is no sender `c`"));
     EXPECT_THAT(refusal(base + "[[send]]\nname = \"b\"\nport = \"p1\"\nendpoints = [\"239.1.2.3:7148\"]\n"
                                "copy_of = \"b\"\n"),
-                HasSubstr("sender `b` is a copy itself"));
+                HasSubstr("sender `b` is to be a copy of itself"));
+    EXPECT_THAT(refusal(base + "[[send]]\nname = \"b\"\nport = \"p1\"\ncopy_of = \"c\"\n"),
+                HasSubstr("there is no sender `c` for `b` to copy"))
+        << "although other keys are missing";
+    EXPECT_THAT(refusal(base + "[[send]]\nname = \"b\"\nport = \"p1\"\ncopy_of = \"b\"\n"),
+                HasSubstr("sender `b` is to be a copy of itself"));
     EXPECT_THAT(refusal(text("[[send]]\nname = \"c\"\nport = \"p1\"\ncopy_of = \"b\"\n"
                              "endpoints = [\"239.2.2.3+1:7148\"]\n")),
                 HasSubstr("sender `b` is a copy itself"));

@@ -219,13 +219,37 @@ TEST_F(EditTest, EveryKeyOfTheFileCanBeTyped) {
             const Value value =
                 key.field.get(root == "send" ? ConstPart(&before.sends[0]) : ConstPart(&before.receives[1]));
             const std::string typed = as_typed(key, value);
-            if (typed.empty() || path.starts_with("capture."))
+            // A stream with one path has no skew.
+            if (typed.empty() || path.starts_with("capture.") || path == "path_skew")
                 continue;
             SCOPED_TRACE(fmt::format("{} {} {}", root, path, typed));
             EXPECT_EQ(root == "send" ? set_send(before, "d", {{path, typed}})
                                      : set_stream(before, "b", {{path, typed}}),
                       before);
         }
+}
+
+TEST_F(EditTest, AStreamGetsTheOtherPortByItsPaths) {
+    Plan before = plan();
+    before.ports.push_back(before.ports[0]);
+    before.ports[1].name = "p9";
+    before.ports[1].device = "net_null9";
+    const std::string port = before.receives[1].port;
+    const Plan with = set_stream(before, "b", {{"paths", port + ",p9"}});
+    EXPECT_THAT(with.receives[1].paths, ElementsAre(port, "p9"));
+    EXPECT_EQ(with.receives[1].port, port);
+    EXPECT_EQ(set_stream(with, "b", {{"path_skew", "70ms"}}).receives[1].path_skew, 0.07);
+    EXPECT_THAT(set_stream(with, "b", {{"paths", "p9," + port}}).receives[1].paths, ElementsAre("p9", port));
+    EXPECT_THAT(refusal([&] {
+                    set_stream(with, "b", {{"port", "p9"}});
+                }),
+                HasSubstr("both `port` and `paths`"));
+    EXPECT_THAT(refusal([&] {
+                    set_stream(before, "b", {{"path_skew", "50ms"}});
+                }),
+                HasSubstr("has one path"));
+    EXPECT_EQ(add_stream(before, "c", port, "239.77.0.0:7148", {{"paths", port + ",p9"}}).receives[2].paths,
+              with.receives[1].paths);
 }
 
 TEST(EndpointRanges, AreAsShortAsCanBe) {

@@ -81,7 +81,12 @@ TEST(PathRules, RefuseWhatTwoPathsCannotHave) {
     EXPECT_THAT(refusal("[receive.heaps]\nhistory = 0\n"), HasSubstr("would be another heap"));
     EXPECT_THAT(refusal("[receive.heaps]\ntimeout = \"10ms\"\n"), HasSubstr("raise `timeout`"));
     EXPECT_THAT(refusal("[receive.heaps]\ngather = \"cpu\"\n"), HasSubstr("leave out `gather`"));
-    EXPECT_THAT(refusal("port = \"p1\"\n"), HasSubstr("leave `port` out"));
+    for (const std::string port : {"p0", "p1"})
+        EXPECT_THAT(refusal("port = \"" + port + "\"\n"),
+                    HasSubstr("plan.toml:13:8: stream `s0` has both `port` and `paths`; leave out `port`"));
+    EXPECT_THAT(refusal("[[receive]]\nname = \"s1\"\nport = \"p1\"\nendpoints = [\"239.1.2.4:7000\"]\n"
+                        "path_skew = \"50ms\"\n"),
+                HasSubstr("stream `s1` has one path; name both ports in `paths`"));
     EXPECT_THAT(refusal("[[receive]]\nname = \"s1\"\nport = \"p1\"\nendpoints = [\"239.1.2.4:7148\"]\n"),
                 HasSubstr("already received by stream `s0`"));
     EXPECT_EQ(refusal(""), "accepted");

@@ -19,17 +19,19 @@ stats::StreamSnapshot two_paths() {
     stats::StreamSnapshot s;
     s.name = "s0";
     s.path_ports = {"p0", "p1"};
-    s.paths[0] = {.packets = 190, .bytes = 100'000, .placed = 100, .redundant = 80, .late = 5};
+    s.path_endpoints = {{"239.1.2.3:7148"}, {"239.2.2.3:7148", "239.2.2.4:7148"}};
+    s.paths[0] = {.packets = 194, .bytes = 100'000, .placed = 100, .redundant = 80, .repeated = 4, .late = 5};
     s.paths[1] = {.packets = 130, .bytes = 90'000, .placed = 90, .redundant = 40, .late = 0};
     return s;
 }
 
 TEST(PathReport, HasEveryCountOfBothPaths) {
     const Json paths = paths_json(two_paths());
-    EXPECT_EQ(paths.dump(), R"([{"port":"p0","received":190,"used":100,"redundant":80,"late":5,"missing":10,)"
-                            R"("used_bytes":100000},)"
-                            R"({"port":"p1","received":130,"used":90,"redundant":40,"late":0,"missing":60,)"
-                            R"("used_bytes":90000}])");
+    EXPECT_EQ(paths.dump(),
+              R"([{"port":"p0","endpoints":["239.1.2.3:7148"],"received":194,"used":100,"redundant":80,)"
+              R"("repeated":4,"late":5,"missing":10,"used_bytes":100000},)"
+              R"({"port":"p1","endpoints":["239.2.2.3:7148","239.2.2.4:7148"],"received":130,"used":90,)"
+              R"("redundant":40,"repeated":0,"late":0,"missing":60,"used_bytes":90000}])");
 }
 
 TEST(PathReport, IsATableWithARowForEachPath) {
@@ -38,6 +40,8 @@ TEST(PathReport, IsATableWithARowForEachPath) {
     const std::string text = table.text();
     EXPECT_THAT(text, HasSubstr("path of"));
     EXPECT_THAT(text, HasSubstr("p1"));
+    EXPECT_THAT(text, HasSubstr("239.2.2.3:7148 and 1 more"));
+    EXPECT_THAT(text, HasSubstr("repeated"));
     EXPECT_THAT(text, HasSubstr("60 (31.58 %)")) << text;
 }
 
@@ -60,14 +64,30 @@ TEST(PathReport, ControlHeapsHideNoMissingPackets) {
 
 TEST(PathReport, PacketsThatCameMoreThanTwiceAreAFinding) {
     stats::StreamSnapshot s = two_paths();
-    EXPECT_EQ(stats::repeated_packets(s), 0U);
+    EXPECT_EQ(stats::renewed_packets(s), 0U);
     s.paths[1].redundant = 120;
-    EXPECT_EQ(stats::repeated_packets(s), 10U);
+    EXPECT_EQ(stats::renewed_packets(s), 10U);
     const std::vector<stats::Finding> all = stats::path_findings(s, 10);
-    ASSERT_FALSE(all.empty());
-    EXPECT_EQ(all.front().cause, stats::Cause::duplicates);
-    EXPECT_EQ(all.front().count, 10U);
-    EXPECT_THAT(all.front().what, HasSubstr("began anew with heap counts of before"));
+    ASSERT_EQ(all.size(), 2U);
+    EXPECT_EQ(all[0].cause, stats::Cause::duplicates);
+    EXPECT_EQ(all[0].count, 10U);
+    EXPECT_THAT(all[0].what, HasSubstr("began anew with heap counts of before"));
+    EXPECT_EQ(all[1].cause, stats::Cause::duplicates);
+    EXPECT_EQ(all[1].count, 4U);
+    EXPECT_THAT(all[1].what, HasSubstr("came twice by port p0 alone"));
+}
+
+TEST(PathReport, PacketsOnTheirWayAreNoFinding) {
+    stats::StreamSnapshot s = two_paths();
+    s.paths[0].repeated = 0;
+    EXPECT_EQ(stats::missing_packets(s, 1), 60U);
+    EXPECT_THAT(stats::path_findings(s, 10), IsEmpty());
+    s.paths[1].passed = 137;
+    EXPECT_EQ(stats::lost_packets(s, 1), 7U);
+    const std::vector<stats::Finding> all = stats::path_findings(s, 10);
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(all[0].cause, stats::Cause::path_loss);
+    EXPECT_EQ(all[0].count, 7U);
 }
 
 TEST(PathReport, OfOnePathIsEmpty) {

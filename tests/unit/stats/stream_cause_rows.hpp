@@ -240,7 +240,7 @@ inline const CauseRow kStreamCauseRows[] = {
      [](Snapshot& s) {
          s.streams[0].path_ports = {"p0", "p1"};
          s.streams[0].paths[0] = {.packets = 177, .placed = 100, .redundant = 77};
-         s.streams[0].paths[1] = {.packets = 100, .placed = 77, .redundant = 23};
+         s.streams[0].paths[1] = {.packets = 100, .placed = 77, .redundant = 23, .passed = 177};
      },
      Cause::path_loss,
      Stage::network,

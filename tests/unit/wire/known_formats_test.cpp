@@ -84,6 +84,24 @@ TEST(KnownFormats, HaveNamesThatAreFound) {
     EXPECT_EQ(find_format(""), nullptr);
 }
 
+TEST(KnownFormats, NoneTakesSpead) {
+    for (const KnownFormat& f : known_formats()) {
+        Reading reading(f.name);
+        Random random;
+        for (int i = 0; i < kTurns; i++) {
+            // Few item pointers, with any content: VDIF's length of the payload may fit.
+            Bytes d = random.bytes(100 + 8 * random.bits(8));
+            const std::uint64_t id_bytes = 1 + random.bits(6) % 7;
+            big(d, 0, 8,
+                std::uint64_t{0x5304} << 48 | id_bytes << 40 | (8 - id_bytes) << 32 | random.bits(5));
+            little(d, 8, 4, d.size() / 8);
+            for (const std::size_t at : {24U, 28U})
+                big(d, at, 4, random.bits(10));
+            ASSERT_EQ(reading.read(d), Verdict::malformed) << f.name;
+        }
+    }
+}
+
 TEST(KnownFormats, ReadPst) {
     Reading pst("pst");
     Random random;

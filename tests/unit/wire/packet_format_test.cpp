@@ -91,6 +91,9 @@ TEST(PacketFormat, RefusesTextWithItsPlace) {
     refused("header 16; field a: u8 at 0; require a = 1; require a = 2", {"require a", "second time"});
     refused("header 16; field a: u8 at 0; count a nonsense", {"`nonsense`", "`+`"});
     refused("header 16; payload some", {"`some`", "declared before"});
+    refused("header 16; refuse all", {"`all`", "`spead`"});
+    EXPECT_TRUE(PacketFormat::parse("header 16; refuse spead; field a: u8 at 0; count a").refuses_spead);
+    EXPECT_FALSE(PacketFormat::parse("header 16; field a: u8 at 0; count a").refuses_spead);
     refused("vdif header 16", {"`header`", "`;`"});
     refused("header 16; vdif", {"`vdif`"});
     refused(std::string(PacketFormat::kMaxText + 1, ' '), {"too long"});

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "recv/path_record.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "heap/secret.hpp"
+
+namespace spead::recv {
+
+namespace {
+
+/// Holds the bits of Entry::time_and_paths that are the paths.
+constexpr unsigned kPathBits = stats::kMaxPaths;
+constexpr std::uint32_t kTimeMask = UINT32_MAX >> kPathBits;
+/// Holds the units of time in the least that a path may be behind.
+constexpr std::uint64_t kUnits = 256;
+/// Says how many times as long as a path may be behind it is silent.
+constexpr std::uint64_t kSilent = 4;
+
+}  // namespace
+
+PathRecord::PathRecord(std::uint64_t behind)
+    : sets_(kSets),
+      secret_(heap::hash_secret()),
+      behind_(std::max<std::uint64_t>(behind, 1)),
+      shift_(static_cast<unsigned>(std::bit_width(behind_ / kUnits))),
+      limit_(static_cast<std::uint32_t>((behind_ >> shift_) + 1)) {}
+
+std::uint64_t PathRecord::mark_of(const Packet& packet) const noexcept {
+    std::uint64_t mark = packet.heap * secret_;
+    mark ^= mark >> 32;
+    mark = (mark + packet.offset) * 0x9E3779B97F4A7C15;
+    mark ^= mark >> 29;
+    mark = (mark + packet.length) * 0xBF58476D1CE4E5B9;
+    return mark ^ mark >> 32;
+}
+
+std::uint32_t PathRecord::time_of(std::uint64_t ticks) const noexcept {
+    return static_cast<std::uint32_t>(ticks >> shift_) & kTimeMask;
+}
+
+/// Returns the latest entry of the packet that is not too old, or null.
+PathRecord::Entry* PathRecord::find(std::uint64_t mark, std::uint32_t time) noexcept {
+    Set& set = sets_[mark % kSets];
+    const unsigned next = next_[mark % kSets];
+    for (unsigned i = 1; i <= kWays; i++) {
+        Entry& e = set.entries[(next + kWays - i) % kWays];
+        if (e.mark != mark || e.time_and_paths == 0)
+            continue;
+        const std::uint32_t age = (time - (e.time_and_paths >> kPathBits)) & kTimeMask;
+        return age <= limit_ ? &e : nullptr;
+    }
+    return nullptr;
+}
+
+void PathRecord::enter(std::uint64_t mark, std::uint64_t number, std::uint32_t time,
+                       std::uint32_t path) noexcept {
+    std::uint8_t& next = next_[mark % kSets];
+    sets_[mark % kSets].entries[next] = {mark, static_cast<std::uint32_t>(number),
+                                         time << kPathBits | std::uint32_t{1} << path};
+    next = static_cast<std::uint8_t>((next + 1) % kWays);
+}
+
+void PathRecord::begin(Path& path, std::uint64_t before) noexcept {
+    path.began = true;
+    path.before = path.front = before;
+}
+
+void PathRecord::brought(std::size_t path, const Packet& packet, Now now) noexcept {
+    Path& by = of_[path];
+    if (!by.began) [[unlikely]]
+        begin(by, now.unique - 1);
+    by.front = std::max(by.front, now.unique);
+    enter(mark_of(packet), now.unique, time_of(now.ticks), static_cast<std::uint32_t>(path));
+}
+
+bool PathRecord::again(std::size_t path, const Packet& packet, Now now) noexcept {
+    Path& by = of_[path];
+    const std::uint64_t mark = mark_of(packet);
+    const std::uint32_t time = time_of(now.ticks);
+    Entry* const e = find(mark, time);
+    if (e == nullptr) {
+        if (!by.began)
+            begin(by, now.unique);
+        enter(mark, by.front, time, static_cast<std::uint32_t>(path));
+        return false;
+    }
+    const auto since = static_cast<std::int32_t>(static_cast<std::uint32_t>(now.unique) - e->number);
+    const std::uint64_t number = now.unique - static_cast<std::uint64_t>(std::int64_t{since});
+    if (!by.began)
+        begin(by, number - 1);
+    by.front = std::max(by.front, number);
+    const std::uint32_t bit = std::uint32_t{1} << path;
+    if ((e->time_and_paths & bit) != 0)
+        return true;
+    const std::uint32_t paths = e->time_and_paths & ((std::uint32_t{1} << kPathBits) - 1);
+    e->time_and_paths = time << kPathBits | paths | bit;
+    return false;
+}
+
+bool PathRecord::is_alone(std::size_t path, const Packets& packets) noexcept {
+    if (is_awake())
+        return false;
+    const std::size_t other = 1 - path;
+    if (resting_ == other && packets[other] == of_[other].packets)
+        return true;
+    resting_ = kNone;
+    return false;
+}
+
+void PathRecord::look(const Packets& packets, Now now) noexcept {
+    for (std::size_t i = 0; i < of_.size(); i++) {
+        Path& path = of_[i];
+        if (packets[i] != path.packets || !looked_) {
+            // Its first packets may have come while the record rested.
+            if (!path.began && packets[i] != 0)
+                begin(path, now.unique - std::min(now.unique, packets[i]));
+            path.packets = packets[i];
+            path.heard = now.ticks;
+            path.others_then = packets[1 - i];
+        }
+    }
+    const auto silent = [&](std::size_t i) {
+        return now.ticks - of_[i].heard > kSilent * behind_ && packets[1 - i] > of_[i].others_then + kBusy;
+    };
+    resting_ = silent(0) ? 0 : silent(1) ? 1 : kNone;
+    if (!looked_ || now.ticks - older_.ticks > behind_) {
+        for (Path& path : of_)
+            if (path.began && looked_)
+                path.front = std::max(path.front, older_.unique);
+        older_ = now;
+    }
+    looked_ = true;
+}
+
+}  // namespace spead::recv

@@ -47,6 +47,12 @@ port::Rule rule(std::uint16_t number, std::vector<std::uint16_t> queues) {
     return r;
 }
 
+port::Rule rule6(std::uint16_t number) {
+    port::Rule r = rule(number, {0});
+    r.endpoint.address = Ipv6{0xFF15'0000'0000'0000, 0x4D00U + number};  // ff15::4d00 and on
+    return r;
+}
+
 std::string added_and_removed(port::Port& port, const port::Rule& r) {
     port.add_rule(r);
     std::string text = "taken";
@@ -95,6 +101,19 @@ Findings try_rules(port::Port& port) {
     shape("unicast", unicast);
     if (port.capabilities().spreads_sources && queues > 1)
         shape("group distributed by source", rule(5, {0, static_cast<std::uint16_t>(queues - 1)}));
+    // A card without them serves ports of IPv4 all the same.
+    const auto shape6 = [&](const std::string& name, const port::Rule& r) {
+        shape(name, r);
+        if (found.back().verdict == Verdict::fail)
+            found.back().verdict = Verdict::warn;
+    };
+    shape6("group of IPv6", rule6(6));
+    port::Rule source6 = rule6(7);
+    source6.endpoint.source = Ipv6{0x2001'0DB8'0000'0000, 7};  // 2001:db8::7
+    shape6("group of IPv6 from one source", source6);
+    port::Rule unicast6 = rule6(8);
+    unicast6.endpoint.address = Ipv6{0x2001'0DB8'0000'0000, 5};
+    shape6("unicast of IPv6", unicast6);
     found.push_back(step(fmt::format("rules: {} at once", kManyRules), [&] {
         std::uint16_t n = 0;
         try {

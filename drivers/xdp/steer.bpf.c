@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 /* Sends UDP packets for our endpoints to the AF_XDP socket of the queue on which they arrived. Everything
  * else stays with the kernel: other ports, fragments, ARP, IGMP, ICMP (also of IPv6, with NDP and MLD), TCP,
- * IPv6 with extension headers, truncated packets.
+ * IPv6 with long options or other extension headers, truncated packets.
  *
  * Built by clang for the BPF machine (drivers/meson.build), embedded into the library, loaded by net_af_xdp.
  */
@@ -18,6 +18,7 @@
 
 #define MOST_TAGS 2
 #define FRAGMENT 0x3fff /* more fragments, and the offset */
+#define MOST_OPTIONS 64 /* bytes of IPv6's hop-by-hop and destination options, as lib/wire/net.cpp reads them */
 #define VLAN_ID 0x0fff
 
 /* A packet can only go to the socket that is bound to its own queue: the map's index is the queue's. */
@@ -74,17 +75,43 @@ static __always_inline const struct udphdr* read_ipv4(void* at, void* end, struc
     return at + ip->ihl * 4;
 }
 
-/* Does the same for IPv6. Packets with extension headers, and so all fragments, are for the kernel. */
+/* Does the same for IPv6. Short options are passed over; fragments are for the kernel. */
 static __always_inline const struct udphdr* read_ipv6(void* at, void* end, struct packet* packet) {
     const struct ipv6hdr* ip = at;
+    __u32 room = MOST_OPTIONS;
+    __u8 next;
 
-    if ((void*)(ip + 1) > end || ip->version != 6 || ip->nexthdr != IPPROTO_UDP) {
+    if ((void*)(ip + 1) > end || ip->version != 6) {
+        return 0;
+    }
+    next = ip->nexthdr;
+    at = (void*)(ip + 1);
+#pragma unroll
+    for (int i = 0; i < MOST_OPTIONS / 8; ++i) {
+        const struct ipv6_opt_hdr* options = at;
+        __u32 length;
+
+        if (next != IPPROTO_DSTOPTS && (next != IPPROTO_HOPOPTS || i != 0)) {
+            break;
+        }
+        if ((void*)(options + 1) > end) {
+            return 0;
+        }
+        length = ((__u32)options->hdrlen + 1) * 8;
+        if (length > room) {
+            return 0;
+        }
+        room -= length;
+        next = options->nexthdr;
+        at += length;
+    }
+    if (next != IPPROTO_UDP) {
         return 0;
     }
     packet->key.version = 6;
     __builtin_memcpy(packet->key.address, &ip->daddr, sizeof packet->key.address);
     __builtin_memcpy(packet->source, &ip->saddr, sizeof packet->source);
-    return (const void*)(ip + 1);
+    return at;
 }
 
 /* Returns the entry of the packet's endpoint, from any source or from this one. */

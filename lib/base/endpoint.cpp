@@ -32,11 +32,11 @@ struct Parsed {
     std::string problem;
 };
 
-Parsed read_ipv4(std::string_view text) {
+Parsed read_ipv4(std::string_view text, std::string_view example = "239.1.2.3") {
     const auto shape = [&] {
         return fmt::format(
-            "`{}` is not an IPv4 address; give four numbers from 0 to 255 with dots between, as in 239.1.2.3",
-            text);
+            "`{}` is not an IPv4 address; give four numbers from 0 to 255 with dots between, as in {}", text,
+            example);
     };
     std::uint32_t value = 0;
     std::string_view rest = text;
@@ -64,7 +64,7 @@ Parsed read_ipv4(std::string_view text) {
     return {{value}, {}};
 }
 
-Parsed read_ipv6(std::string_view text) {
+Parsed read_ipv6(std::string_view text, std::string_view example = "ff15::1") {
     if (const std::size_t zone = text.find('%'); zone != std::string_view::npos)
         return {{},
                 fmt::format("`{}` has the zone `{}`; leave it out, as the port or the interface is the zone",
@@ -74,8 +74,8 @@ Parsed read_ipv6(std::string_view text) {
         return {
             {},
             fmt::format("`{}` is not an IPv6 address; give groups of hexadecimal digits with colons between, "
-                        "as in ff15::1",
-                        text)};
+                        "as in {}",
+                        text, example)};
     const IpAddress address(load_ipv6(&bytes));
     if (address.is_v4())
         return {{},
@@ -89,6 +89,15 @@ Parsed read_ip(std::string_view text) {
     if (text.size() >= 2 && text.front() == '[' && text.back() == ']')
         return read_ipv6(text.substr(1, text.size() - 2));
     return text.find(':') == std::string_view::npos ? read_ipv4(text) : read_ipv6(text);
+}
+
+/// Reads the address of a sender to `destination`, whose family decides how a text of none is refused.
+Parsed read_source(std::string_view text, const IpAddress& destination) {
+    if (text.size() >= 2 && text.front() == '[' && text.back() == ']')
+        text = text.substr(1, text.size() - 2);
+    const bool is_v6 = text.find(':') != std::string_view::npos ||
+                       (destination.is_v6() && text.find('.') == std::string_view::npos);
+    return is_v6 ? read_ipv6(text, "fd00::7") : read_ipv4(text, "10.0.0.7");
 }
 
 /// Cuts `text` at the last `mark` and returns the part after it; nothing when there is no mark.
@@ -206,7 +215,7 @@ Parts endpoint_parts_of(std::string_view text) {
 }
 
 IpAddress source_of(std::string_view text, std::string_view source, const IpAddress& of) {
-    const Parsed parsed = read_ip(source);
+    const Parsed parsed = read_source(source, of);
     if (!parsed.problem.empty())
         refuse(text, fmt::format("source: {}", parsed.problem));
     if (parsed.address.is_multicast())
@@ -218,10 +227,31 @@ IpAddress source_of(std::string_view text, std::string_view source, const IpAddr
                            to_string(parsed.address)));
     if (parsed.address.is_v4() != of.is_v4())
         refuse(text,
-               fmt::format("the source {} is an {} address and the destination is not; name a source of "
-                           "the destination's family",
-                           source, parsed.address.is_v4() ? "IPv4" : "IPv6"));
+               fmt::format("the source {} is an {} address, and the destination {} is of the other family; "
+                           "name the sender's {} address, as in `@{}`, or leave `@...` out to accept any "
+                           "source",
+                           source, parsed.address.is_v4() ? "IPv4" : "IPv6", to_string(of),
+                           of.is_v4() ? "IPv4" : "IPv6", of.is_v4() ? "10.0.0.7" : "fd00::7"));
     return parsed.address;
+}
+
+/// Refuses groups whose scope lets no packet reach another host, or means nothing (RFC 4291 2.7).
+void check_scope(std::string_view text, const IpAddress& address) {
+    const auto scope = static_cast<unsigned>(address.v6().high >> 48 & 0xF);
+    if (address.is_v4() || !address.is_multicast() || (scope >= 2 && scope <= 14))
+        return;
+    constexpr std::uint64_t kScope = std::uint64_t{0xF} << 48;
+    constexpr std::uint64_t kTransient = std::uint64_t{1} << 52;
+    // Groups without the flag of transient ones are assigned by IANA.
+    const auto of_scope = [&](std::uint64_t other) {
+        return to_string(Ipv6{(address.v6().high & ~kScope) | other << 48 | kTransient, address.v6().low});
+    };
+    refuse(text,
+           fmt::format("the group {} has the scope {:x} (RFC 4291), {}; take {} (scope 5, a site) or {} "
+                       "(scope e, global)",
+                       to_string(address), scope,
+                       scope == 1 ? "so its packets stay on the host's interface" : "which is reserved",
+                       of_scope(5), of_scope(14)));
 }
 
 /// Returns the address `more` after `first`.
@@ -251,6 +281,7 @@ std::vector<Endpoint> parse_endpoints(std::string_view text, std::uint16_t defau
     const Parsed first = read_ip(parts.address);
     if (!first.problem.empty())
         refuse(text, first.problem);
+    check_scope(text, first.address);
     const IpAddress source = parts.source ? source_of(text, *parts.source, first.address) : IpAddress{};
 
     std::uint32_t port = default_port;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <chrono>
 #include <istream>
 #include <vector>
 
@@ -11,12 +10,6 @@
 /// it asks whether another host has it (RFC 4862, duplicate address detection): the first seconds of a link.
 /// Control code.
 namespace spead {
-
-/// Limits the wait for an address that is tentative: the kernel asks after a second at most, and waits one
-/// more for a reply.
-inline constexpr std::chrono::milliseconds kTentativePatience{4000};
-/// Holds the pause between two looks at such an address.
-inline constexpr std::chrono::milliseconds kTentativePause{20};
 
 struct Inet6Address {
     Ipv6 address{};

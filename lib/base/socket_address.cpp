@@ -7,6 +7,10 @@
 #include "base/byte_order.hpp"
 #include "base/ipv6_bytes.hpp"
 
+#ifndef IPV6_FREEBIND
+#define IPV6_FREEBIND 78  // Linux 4.15
+#endif
+
 namespace spead {
 
 SocketAddress socket_address(const IpAddress& address, std::uint16_t port, unsigned scope) noexcept {
@@ -41,6 +45,12 @@ IpAddress address_of(const sockaddr* from) noexcept {
     sockaddr_in6 in{};
     std::memcpy(&in, from, sizeof in);
     return load_ipv6(in.sin6_addr.s6_addr);
+}
+
+bool allow_absent_address(int fd, int family) noexcept {
+    const int yes = 1;
+    return family == AF_INET ? ::setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &yes, sizeof yes) == 0
+                             : ::setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &yes, sizeof yes) == 0;
 }
 
 }  // namespace spead

@@ -29,4 +29,8 @@ SocketAddress socket_address(const IpAddress& address, std::uint16_t port, unsig
 /// Reads the address of either family; 0.0.0.0 of any other.
 IpAddress address_of(const sockaddr* from) noexcept;
 
+/// Lets the socket bind to an address that this machine does not have yet. Packets to it arrive once the
+/// machine has it and may use it. Returns whether the kernel permits that.
+bool allow_absent_address(int fd, int family) noexcept;
+
 }  // namespace spead

@@ -59,6 +59,10 @@ bool is_kernel_port(const PortPlan& port) {
     return port.device.starts_with(kKernel);
 }
 
+bool names_interface(const PortPlan& port) {
+    return !interface_of(port.device).empty();
+}
+
 void add_kernel_ports(Plan& plan) {
     for (std::size_t i = 0, ports = plan.ports.size(); i < ports; i++) {
         const PortPlan port = plan.ports[i];

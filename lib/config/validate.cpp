@@ -25,6 +25,7 @@
 #include "config/sink_faults.hpp"
 #include "config/sink_rules.hpp"
 #include "runtime/chunk_sink.hpp"
+#include "runtime/paths.hpp"
 
 namespace spead::config {
 
@@ -205,6 +206,20 @@ class Rules {
                      to_string(endpoint));
     }
 
+    /// Refuses link-local endpoints at kernel sockets without an interface, which would be their zone.
+    void interface_of_link_local(const std::string& path, const std::string& port,
+                                 const std::vector<Endpoint>& list) const {
+        const auto on = std::ranges::find(plan_.ports, port, &runtime::PortPlan::name);
+        if (on == plan_.ports.end() || !is_kernel_port(*on) || names_interface(*on))
+            return;
+        for (const Endpoint& endpoint : list)
+            if (endpoint.address.is_link_local())
+                fail(path,
+                     "{} is link-local, and means nothing without a network interface; name it with --port "
+                     "NETDEV (in a [[port]]: device = \"{},iface=NETDEV\")",
+                     to_string(endpoint), on->device);
+    }
+
     void receive(std::size_t i) const {
         const ReceivePlan& r = plan_.receives[i];
         const std::string path = fmt::format("receive[{}]", i);
@@ -224,6 +239,10 @@ class Rules {
         endpoints(path + ".endpoints", r.endpoints, r.endpoint_texts);
         if (!r.path_endpoints.empty())
             endpoints(path + ".path_endpoints", r.path_endpoints, r.path_endpoint_texts);
+        runtime::for_each_path(r, [&](std::size_t n, const std::string& on, const auto& list) {
+            interface_of_link_local(
+                path + (n == 0 || r.path_endpoints.empty() ? ".endpoints" : ".path_endpoints"), on, list);
+        });
         if (r.history > 0 && r.history_time == 0)
             fail(path + ".heaps.history_time",
                  "`history_time` is 0, so no heap is remembered; give a time, or `history` 0 to turn it off");

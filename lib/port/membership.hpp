@@ -50,9 +50,6 @@ class KernelMembership {
     /// becomes readable meanwhile.
     void join_all(int interrupt_fd = -1);
 
-    /// Looks at unicast endpoints whose addresses were tentative.
-    void look_at_addresses(Clock::time_point now) { unicast_.look(now); }
-
     std::size_t pending() const noexcept { return pending_.size(); }
     std::size_t joined() const noexcept;
     std::size_t sockets() const noexcept { return sockets_.size(); }

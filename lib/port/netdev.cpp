@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "port/netdev.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -19,8 +18,8 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
-#include "base/inet6_addresses.hpp"
 #include "base/socket_address.hpp"
+#include "port/source_address.hpp"
 
 namespace spead::port {
 
@@ -65,20 +64,6 @@ std::unique_ptr<ifaddrs, FreeAddresses> addresses() {
     return std::unique_ptr<ifaddrs, FreeAddresses>{list};
 }
 
-constexpr int kUnfit = 4;
-
-/// Returns how little an IPv6 address is fit to be the source of packets: 0, or more; kUnfit: not at all.
-int rank_of(const IpAddress& address, unsigned interface, const std::vector<Inet6Address>& states) {
-    const auto state = std::ranges::find_if(states, [&](const Inet6Address& one) {
-        return one.interface == interface && address == IpAddress(one.address);
-    });
-    const bool known = state != states.end();
-    if (known && state->failed) {
-        return kUnfit;
-    }
-    return address.is_link_local() ? 3 : known && state->deprecated ? 2 : known && state->tentative ? 1 : 0;
-}
-
 bool has_address(const ifaddrs& entry) {
     return entry.ifa_addr != nullptr &&
            (entry.ifa_addr->sa_family == AF_INET || entry.ifa_addr->sa_family == AF_INET6);
@@ -118,22 +103,10 @@ std::optional<NetdevFacts> netdev_facts(const std::string& name) {
                          interface.ifr_hwaddr.sa_family == ARPHRD_LOOPBACK;
         std::memcpy(facts.mac.data(), interface.ifr_hwaddr.sa_data, facts.mac.size());
     }
-    const auto list = addresses();
-    const std::vector<Inet6Address> states = inet6_addresses();
-    int best = kUnfit;
-    for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
-        if (!has_address(*entry) || name != entry->ifa_name) {
-            continue;
-        }
-        const IpAddress address = address_of(entry->ifa_addr);
-        if (address.is_v6()) {
-            if (const int rank = rank_of(address, facts.index, states); rank < best) {
-                best = rank;
-                facts.address6 = address.v6();
-            }
-        } else if (facts.address.value == 0) {
-            facts.address = address.v4();
-        }
+    const std::vector<SourceAddress> all = source_addresses(name);
+    facts.address = choose_source(all, false).v4();
+    if (const IpAddress best = choose_source(all, true); !best.is_unspecified()) {
+        facts.address6 = best.v6();
     }
     return facts;
 }

@@ -10,7 +10,6 @@
 #include <sys/socket.h>
 #include <utility>
 
-#include "base/inet6_addresses.hpp"
 #include "base/log.hpp"
 #include "base/socket_address.hpp"
 
@@ -35,6 +34,7 @@ int claim(int fd, const std::string& interface, const Endpoint& endpoint) {
         ::setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, interface.c_str(),
                      static_cast<socklen_t>(interface.size())) == 0 &&
         (endpoint.address.is_v4() || ::setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof only) == 0) &&
+        allow_absent_address(fd, family_of(endpoint.address)) &&
         ::bind(fd, address.get(), address.length) == 0;
     return done ? 0 : errno;
 }
@@ -64,30 +64,14 @@ std::size_t UnicastSockets::sockets() const noexcept {
         std::ranges::count_if(held_, [](const auto& entry) { return static_cast<bool>(entry.second.fd); }));
 }
 
-void UnicastSockets::look(Clock::time_point now) {
-    constexpr std::chrono::milliseconds kLook{100};
-    if (now < next_) {
-        return;
-    }
-    next_ = now + kLook;
-    for (auto& [endpoint, held] : held_) {
-        if (held.waits) {
-            open(endpoint, held);
-        }
-    }
-}
-
 /// Tries to make the socket.
 void UnicastSockets::open(const Endpoint& endpoint, Held& held) const {
-    // The order matters: it may become usable in between.
-    const bool tentative = is_tentative(endpoint.address);
     FileDescriptor fd(::socket(family_of(endpoint.address), SOCK_DGRAM | SOCK_CLOEXEC, 0));
     const int error = !fd ? errno : claim(fd.get(), interface_, endpoint);
     if (error == 0) {
         held.fd = std::move(fd);
     }
-    held.waits = error == EADDRNOTAVAIL && tentative;
-    if (error != 0 && error != EADDRINUSE && error != EADDRNOTAVAIL) {
+    if (error != 0 && error != EADDRINUSE) {
         log_warning(
             LogType::port,
             "{}: the kernel will answer packets to {} with ICMP \"port unreachable\", because no socket "

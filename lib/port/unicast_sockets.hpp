@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -17,21 +16,15 @@ namespace spead::port {
 /// unreachable", at which senders give up. So this holds a UDP socket for each unicast endpoint, on that
 /// interface only, whose filter drops everything.
 ///
-/// No socket is made if the address is not the machine's or another socket has the port already. Other
-/// failures are logged: packets are received anyway. An address that is tentative (base/inet6_addresses.hpp)
-/// gets its socket later. Control code, one thread.
+/// The machine may get the address later. No socket is made if another one has the port already. Other
+/// failures are logged: packets are received anyway. Control code, one thread.
 class UnicastSockets {
   public:
-    using Clock = std::chrono::steady_clock;
-
     explicit UnicastSockets(std::string interface) : interface_(std::move(interface)) {}
 
     /// Holds the endpoint until it has been released as often. Ignores multicast.
     void hold(const Endpoint& endpoint);
     void let_go(const Endpoint& endpoint);
-
-    /// Tries again where the address was tentative, every tenth of a second.
-    void look(Clock::time_point now);
 
     std::size_t sockets() const noexcept;
 
@@ -39,14 +32,12 @@ class UnicastSockets {
     struct Held {
         unsigned times = 0;
         FileDescriptor fd{};  ///< none: none is needed, or it failed
-        bool waits = false;   ///< its address was tentative
     };
 
     void open(const Endpoint& endpoint, Held& held) const;
 
     std::string interface_;
     std::map<Endpoint, Held> held_;  ///< without source
-    Clock::time_point next_{};       ///< look
 };
 
 }  // namespace spead::port

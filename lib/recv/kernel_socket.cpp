@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <ifaddrs.h>
 #include <linux/sock_diag.h>
@@ -12,7 +11,6 @@
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <sys/socket.h>
-#include <thread>
 #include <utility>
 
 #include <climits>
@@ -106,7 +104,7 @@ KernelSocket::KernelSocket(const std::vector<Endpoint>& endpoints, const Options
                     std::strerror(error), descriptors_fix(error));
     }
     if (place_.address.is_link_local() && options.interface.empty())
-        throw_error(options.where,
+        throw_usage(options.where,
                     "{} is link-local, and means nothing without an interface; name the interface",
                     to_string(place_));
     set_buffer(options);
@@ -141,23 +139,23 @@ void KernelSocket::bind_to(const Options& options) {
     // Packets to an address come from every interface. One that does not exist is a mistake all the same.
     const SocketAddress address =
         socket_address(place_.address, place_.port, interface_number(options.interface, options.where));
-    const auto end = std::chrono::steady_clock::now() + kTentativePatience;
-    int error = 0;
-    for (;;) {
-        // The order matters: it may become usable in between.
-        const bool waits = is_tentative(place_.address) && std::chrono::steady_clock::now() < end;
-        error = ::bind(fd_.get(), address.get(), address.length) == 0 ? 0 : errno;
-        if (error != EADDRNOTAVAIL || !waits)
-            break;
-        std::this_thread::sleep_for(kTentativePause);
+    const auto bind = [&] { return ::bind(fd_.get(), address.get(), address.length) == 0 ? 0 : errno; };
+    int error = bind();
+    if (error == EADDRNOTAVAIL && allow_absent_address(fd_.get(), family_of(place_.address))) {
+        error = bind();
+        // The kernel itself ends the time of a tentative one.
+        if (error == 0 && !is_tentative(place_.address))
+            log_warning(
+                LogType::recv,
+                "{}: this machine does not have the address of {} yet, so nothing comes until it has; "
+                "`ip address` lists its addresses",
+                options.where, to_string(place_));
     }
     if (error == 0)
         return;
     throw_error(options.where, "cannot receive {}: {}{}", to_string(place_), std::strerror(error),
-                error == EADDRNOTAVAIL && is_tentative(place_.address)
-                    ? "; the address is tentative: bring its link up, or add it with `nodad`"
-                : error == EADDRNOTAVAIL ? "; `ip address` lists this machine's addresses"
-                : error == EADDRINUSE    ? "; `ss -lunp` shows the program that has it"
+                error == EADDRNOTAVAIL ? "; `ip address` lists this machine's addresses"
+                : error == EADDRINUSE  ? "; `ss -lunp` shows the program that has it"
                 : error == EACCES
                     ? "; ports below net.ipv4.ip_unprivileged_port_start need CAP_NET_BIND_SERVICE"
                     : "");

@@ -30,7 +30,8 @@ class KernelSocket {
 
     /// Binds the socket, of the address's family, to the address and port of `endpoints`, which all have the
     /// same ones, and joins the group: of each source that they name, or of all. A link-local address of IPv6
-    /// needs the interface. Waits some seconds at most for an address that is tentative. Throws Error.
+    /// needs the interface: without one, throws UsageError. The machine may get a unicast address later; the
+    /// log says so. Throws Error.
     KernelSocket(const std::vector<Endpoint>& endpoints, const Options& options);
     /// Takes a bound UDP socket of the user's as it is, IPv4 or IPv6. `place`: said of its packets. Throws
     /// Error.

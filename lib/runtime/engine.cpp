@@ -87,7 +87,7 @@ std::optional<Engine::Reason> Engine::State::step(const std::function<void(const
     if (interrupted)
         return Reason::interrupted;
     parts.ports.serve_hosts();
-    parts.senders.follow_next_hops();
+    parts.senders.follow_addresses();
     const bool ports_work = outages.watch();
     parts.streams.share_stops(parts.plan.receives);
     parts.streams.let_go();

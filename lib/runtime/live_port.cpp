@@ -232,8 +232,6 @@ LivePort::Look LivePort::look(LogLimiter& limit) {
     found.gone = device_->missing_netdev();
     if (!found.gone.empty())
         return found;
-    if (membership_)
-        membership_->look_at_addresses(port::KernelMembership::Clock::now());
     // The exact failure is known when the port is stopped.
     found.failed = !device_->output_problem().empty();
     const std::string& name = device_->name();

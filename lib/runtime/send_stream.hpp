@@ -38,6 +38,7 @@ struct SendStream {
     bool stuck = false;          ///< likewise
     SendHealth health;
     NextHops hops;
+    IpAddress source;                    ///< address that its packets come from
     send::Cut cut = send::Cut::nothing;  ///< heaps were given up so that the run can end
     std::uint64_t unfinished = 0;        ///< their number
 

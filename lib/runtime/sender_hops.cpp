@@ -16,9 +16,9 @@ namespace spead::runtime {
 
 namespace {
 
-/// Holds the interval between looks at the kernel's neighbour tables, and how many destinations of a sender
-/// are looked up at once.
-constexpr auto kLookAtHops = std::chrono::seconds(1);
+/// Holds the interval between looks at the kernel's addresses and neighbour tables, and how many destinations
+/// of a sender are looked up at once.
+constexpr auto kLook = std::chrono::seconds(1);
 constexpr std::size_t kHopsAtOnce = 32;
 
 }  // namespace
@@ -54,14 +54,17 @@ void SenderSet::resolve_next_hops(SendStream& s, Clock::time_point end, int inte
     follow_next_hops(s);
 }
 
-void SenderSet::follow_next_hops() {
+void SenderSet::follow_addresses() {
     const Clock::time_point now = Clock::now();
-    const bool look = now >= next_look_at_hops_;
+    const bool look = now >= next_look_;
     if (look)
-        next_look_at_hops_ = now + kLookAtHops;
-    for (const auto& s : planned_)
+        next_look_ = now + kLook;
+    for (const auto& s : planned_) {
+        if (look)
+            follow_source(*s);
         if (ports_[s->port].host() || look)
             follow_next_hops(*s);
+    }
 }
 
 /// Gives changed MAC addresses to the sender's lcore. A destination without a reply keeps its last one.

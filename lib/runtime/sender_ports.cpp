@@ -218,7 +218,7 @@ bool SenderSet::map(std::size_t port) {
 /// Connects the sender to its running port, which may be another device than before.
 void SenderSet::connect(SendStream& s) {
     const port::Port& port = ports_[s.port].device();
-    const IpAddress address = source_of(s.plan, ports_[s.port]);
+    s.source = source_of(s.plan, ports_[s.port], s.source);
     const port::SendTimes times = s.plan.pacer != Offload::software ? port.send_times() : port::SendTimes{};
     const port::TxQueue queue = port.tx_queue(s.queue);
     lcores_.ask(
@@ -229,7 +229,7 @@ void SenderSet::connect(SendStream& s) {
                 impaired->set_inner(to);
             sender->set_port(impaired != nullptr ? impaired->queue() : to, by, mac, from);
         },
-        s.sender.get(), s.impaired.get(), queue, times, port.mac(), address);
+        s.sender.get(), s.impaired.get(), queue, times, port.mac(), s.source);
 }
 
 void SenderSet::watch(double now, EventReporter& events) {

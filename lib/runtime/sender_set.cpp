@@ -107,7 +107,7 @@ std::unique_ptr<SendStream> SenderSet::make_one(const SendPlan& s, Outlet outlet
     if (s.timeout > 0)
         config.timeout_ticks =
             static_cast<std::uint64_t>(std::max(1.0, s.timeout * static_cast<double>(rte_get_tsc_hz())));
-    config.source_ip = source_of(s, ports_[made->port]);
+    config.source_ip = made->source = source_of(s, ports_[made->port], {});
     config.capabilities = port.capabilities();
     config.tx_descriptors = port.tx_sizes().descriptors;
     config.queue = port.tx_queue(outlet.queue);
@@ -150,23 +150,6 @@ void SenderSet::add_heap_source(SendStream& made) {
         made.lockstep->pair();
     source->keep_step(made.lockstep, side_of(s), made.left_out);
     made.heap_source = std::move(source);
-}
-
-IpAddress SenderSet::source_of(const SendPlan& s, const LivePort& port) {
-    const IpAddress own = is_ipv6(s) ? IpAddress(port.plan().address6) : IpAddress(port.plan().address);
-    if (!own.is_unspecified())
-        return own;
-    if (const std::string netdev = kernel_side(port.device(), port.plan().vlan);
-        netdev != port.device().netdev()) {
-        const auto facts = port::netdev_facts(netdev);
-        if (facts && is_ipv6(s) && facts->address6)
-            return *facts->address6;
-        if (facts && !is_ipv6(s) && facts->address.value != 0)
-            return facts->address;
-    }
-    if (is_ipv6(s))
-        return port.device().source_address6();
-    return port.device().source_address();
 }
 
 void SenderSet::attach(SendStream& s) {

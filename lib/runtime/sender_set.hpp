@@ -105,8 +105,9 @@ class SenderSet {
     /// senders.
     bool map(std::size_t port);
 
-    /// Follows the MAC addresses of destinations; on ports that the kernel sees, once a second.
-    void follow_next_hops();
+    /// Follows the MAC addresses of destinations, and the addresses of interfaces that packets come from. On
+    /// ports that the kernel sees, once a second.
+    void follow_addresses();
     LogLimiter& hop_news() noexcept { return hop_news_; }
 
     /// Adds the senders with the counts of their lcores' last answers; after the ports.
@@ -117,8 +118,8 @@ class SenderSet {
     std::string suspects_of(const SendStream& s) const;
 
   private:
-    /// Returns the source address of a sender's packets.
-    static IpAddress source_of(const SendPlan& s, const LivePort& port);
+    /// Returns the source address of a sender's packets. `now`: the present one; unspecified: none.
+    static IpAddress source_of(const SendPlan& s, const LivePort& port, const IpAddress& now);
 
     /// Names the lcore and queue through which a sender's packets leave.
     struct Outlet {
@@ -138,6 +139,7 @@ class SenderSet {
     void connect(SendStream& s);
     void resolve_next_hops(SendStream& s, Clock::time_point end, int interrupt_fd);
     void follow_next_hops(SendStream& s);
+    void follow_source(SendStream& s);
 
     LcoreSet& lcores_;
     PortSet& ports_;
@@ -153,7 +155,7 @@ class SenderSet {
     std::uint32_t last_number_ = 0;
     /// Limits log messages: other hosts can forge ARP replies as often as they like.
     LogLimiter hop_news_;
-    Clock::time_point next_look_at_hops_{};
+    Clock::time_point next_look_{};  ///< at the kernel's addresses
 };
 
 }  // namespace spead::runtime

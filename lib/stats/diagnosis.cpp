@@ -17,6 +17,7 @@
 #include "stats/rates.hpp"
 #include "stats/since.hpp"
 #include "stats/sink_findings.hpp"
+#include "stats/stream_ports.hpp"
 
 namespace spead::stats {
 
@@ -250,38 +251,40 @@ bool Findings::waits_for_packets(const StreamSnapshot& s) const {
 
 /// Finds why nothing came at all.
 void Findings::nothing_came(const StreamSnapshot& s) {
-    const PortSnapshot* const port = find(snapshot_.ports, s.port);
+    const std::optional<PortSnapshot> port = ports_of(snapshot_, s);
     const double seconds = snapshot_.duration_s - s.changed_s;
-    if (!waits_for_packets(s) || seconds < kPatience || port == nullptr ||
-        of(*port, PortOutcome::unmatched) != 0)
+    if (!waits_for_packets(s) || seconds < kPatience || !port || of(*port, PortOutcome::unmatched) != 0)
         return;
     const auto say = [&](std::string what, std::string fix) {
         add(Cause::nothing_came, Stage::network, s.name, static_cast<std::uint64_t>(seconds), "seconds",
             std::move(what), std::move(fix));
     };
     if (port->link_down)
-        return say(fmt::format("without a packet: port {} has no link", port->name),
-                   "look at the cable and at the other end");
+        return say(
+            fmt::format("without a packet: {} {} no link", port->name, s.path_ports.empty() ? "has" : "have"),
+            "look at the cable and at the other end");
     if (!s.unowned.empty())
-        return say(fmt::format("without a packet: no network interface here has the address {}, so ARP "
-                               "requests for it get no answer",
+        return say(fmt::format("without a packet: no network interface here has the address {}, so nobody "
+                               "answers who asks for it (ARP, NDP)",
                                fmt::join(s.unowned, ", ")),
                    "give it to the interface (`ip addr add`), or send to one of its addresses");
     if (!port->passed.empty()) {
         const PassedSnapshot& most = port->passed.front();
-        return say(fmt::format("without a packet, while port {} left UDP packets to the kernel, most of them "
+        return say(fmt::format("without a packet, while {} left UDP packets to the kernel, most of them "
                                "({}) for {} from {}",
                                port->name, most.packets, most.endpoint, most.source),
                    "compare the endpoints with the sender's destinations");
     }
     say(of(*port, PortOutcome::stream) != 0
-            ? fmt::format("without a packet, while other streams of port {} had some", port->name)
+            ? fmt::format("without a packet, while other streams of {} had some", port->name)
         : port->rx_packets != 0
-            ? fmt::format("without a packet, while port {} had other packets than UDP", port->name)
-            : fmt::format("without a packet, and port {} had none at all", port->name),
-        port->joins_groups ? "check whether the sender sends on this network, and whether the switches "
-                             "forward the group (IGMP snooping needs a querier)"
-                           : "check whether the sender sends to these endpoints");
+            ? fmt::format("without a packet, while {} had other packets than UDP", port->name)
+            : fmt::format("without a packet, and {} had none at all", port->name),
+        port->joins_groups
+            ? fmt::format("check whether the sender sends on this network, and whether the switches forward "
+                          "the group ({} snooping needs a querier)",
+                          membership_protocol(s))
+            : "check whether the sender sends to these endpoints");
 }
 
 /// Finds packets that the decoder refuses.
@@ -306,13 +309,11 @@ void Findings::stream(const StreamSnapshot& s) {
         add(Cause::packets_too_large, Stage::packet, s.name, of(s, PacketOutcome::oversize), "packets",
             "were larger than --max-packet-size", "raise it");
     refused_by_decoder(s);
-    for (Finding& finding : path_findings(s, snapshot_.duration_s - s.changed_s))
-        all_.push_back(std::move(finding));
+    std::ranges::move(path_findings(s, snapshot_.duration_s - s.changed_s), std::back_inserter(all_));
     add(Cause::heaps_too_large, Stage::packet, s.name, of(s, PacketOutcome::heap_too_big), "packets",
         "were of heaps larger than --max-heap-bytes", "raise it");
     if (s.chunks.any()) {
-        for (Finding& finding : chunk_findings(s, missed_for_chunks(s)))
-            all_.push_back(std::move(finding));
+        std::ranges::move(chunk_findings(s, missed_for_chunks(s)), std::back_inserter(all_));
         duplicates(s);
         // Tracked heaps only.
         ghosts(s);
@@ -347,8 +348,7 @@ void Findings::stream(const StreamSnapshot& s) {
 
 /// Finds why packets were lost before an lcore fetched them. Nobody misses those of a port without a stream.
 void Findings::missed(const PortSnapshot& p) {
-    if (std::none_of(snapshot_.streams.begin(), snapshot_.streams.end(),
-                     [&p](const StreamSnapshot& s) { return s.comes_by(p.name); }))
+    if (std::ranges::none_of(snapshot_.streams, [&p](const auto& s) { return s.comes_by(p.name); }))
         return;
     // The kernel counts them with the others.
     const std::string_view or_wrong =

@@ -38,7 +38,15 @@ class XdpTest(namespaces.NamespaceTest):
         subprocess.run(["ip", "netns", "exec", namespace, "ethtool", *words], check=True, capture_output=True,
                        env={"PATH": namespaces.PATH})
 
-    def listening(self, *words, groups=(GROUP,), device=DEVICE):
+    def group(self, number=1):
+        return self.FAMILY.group(number)
+
+    def endpoint(self, number=1, more=""):
+        """The endpoint of a group."""
+        return self.FAMILY.endpoint(self.group(number), more=more)
+
+    def listening(self, *words, groups=None, device=DEVICE):
+        groups = groups or (self.group(),)
         running = self.start("recv", *words, "--port", device, prefix=self.inside)
         running.wait_for(lambda: set(groups) <= self.groups_joined(), f"membership of {groups}")
         return running
@@ -77,19 +85,20 @@ class XdpTest(namespaces.NamespaceTest):
             if answer[0] == 0:
                 return answer[4:] == body[4:]
 
-    def send_heaps(self, counts, words=4000, max_packet_size=1472, group=GROUP):
-        sender = self.sender()
+    def send_heaps(self, counts):
+        """Heaps in packets that fit the usual MTU."""
+        sender, size = self.sender(), 1500 - self.FAMILY.headers
         for count in counts:
-            for packet in wire.packetise(count, [(0x1000, wire.verify_words(count, words))], max_packet_size=max_packet_size):
-                sender.sendto(packet, (group, 7148))
-        sender.sendto(wire.stop(10**6), (group, 7148))
+            for packet in wire.packetise(count, [(0x1000, wire.verify_words(count, 4000))], max_packet_size=size):
+                sender.sendto(packet, (self.group(), 7148))
+        sender.sendto(wire.stop(10**6), (self.group(), 7148))
 
 
 class Receive(XdpTest):
     def test_heaps_of_a_kernel_sender_arrive_whole_in_every_poll_mode(self):
         for poll in ("busy", "adaptive", "interrupt"):
             with self.subTest(poll=poll):
-                running = self.listening(f"{GROUP}:7148", "--sink", "verify", "--exit-on-stop", "--poll", poll)
+                running = self.listening(self.endpoint(), "--sink", "verify", "--exit-on-stop", "--poll", poll)
                 self.send_heaps(range(1, 41))
                 report = running.wait().report
                 self.assert_stream(report, "s0", complete=40, started=40, malformed=0)
@@ -100,18 +109,20 @@ class Receive(XdpTest):
     def test_the_largest_mtu(self):
         for name, device in ((self.near, "dut"), (self.far, "peer")):
             namespaces.ip("link", "set", device, "mtu", 3498, namespace=name)
-        running = self.listening(f"{GROUP}:7148", "--sink", "verify", "--exit-on-stop", "--max-packet-size", 3470)
-        sender = self.sender()
+        running = self.listening(self.endpoint(), "--sink", "verify", "--exit-on-stop", "--max-packet-size",
+                                 3498 - self.FAMILY.headers)
+        sender, most = self.sender(), 3498 - self.FAMILY.headers
         for count in range(1, 41):  # packets of exactly the largest size
-            for packet in wire.heap(count, wire.verify_words(count, 5 * 3408 // 4), packet_payload=3408):
-                sender.sendto(packet.ljust(3470 if len(packet) > 3460 else 0, b"\0"), (GROUP, 7148))
-        sender.sendto(wire.stop(10**6), (GROUP, 7148))
+            payload = (most - 62) // 4 * 4
+            for packet in wire.heap(count, wire.verify_words(count, 5 * payload // 4), packet_payload=payload):
+                sender.sendto(packet.ljust(most if len(packet) > most - 10 else 0, b"\0"), (self.group(), 7148))
+        sender.sendto(wire.stop(10**6), (self.group(), 7148))
         self.assert_stream(running.wait().report, "s0", complete=40, started=40, malformed=0, oversize=0)
 
     def test_several_groups_and_a_source_specific_one(self):
-        groups = [f"239.1.1.{number}" for number in range(4)] + ["239.2.2.2", "239.2.2.3"]
-        running = self.listening("239.1.1.0+3:7148", "239.2.2.2:7148@10.9.0.2", "239.2.2.3:7148@10.9.0.99", "--idle-exit",
-                                 "1", groups=groups[:-1])
+        groups = [self.group(number) for number in (1, 2, 3, 4, 52, 53)]
+        running = self.listening(self.endpoint(1, more="+3"), f"{self.endpoint(52)}@{self.FAMILY.far}",
+                                 f"{self.endpoint(53)}@{self.FAMILY.host(99)}", "--idle-exit", "1", groups=groups[:-1])
         sender = self.sender()
         for count, group in enumerate(groups, start=1):
             for packet in wire.heap(count, bytes(5000)):
@@ -123,76 +134,84 @@ class Receive(XdpTest):
         self.assertEqual(self.groups_joined() & set(groups), set())
 
     def test_a_unicast_endpoint(self):
-        running = self.start("recv", "10.9.0.1:7148", "--sink", "verify", "--exit-on-stop", "--port", DEVICE,
-                             prefix=self.inside)
+        running = self.start("recv", self.FAMILY.endpoint(self.FAMILY.near), "--sink", "verify", "--exit-on-stop", "--port",
+                             DEVICE, prefix=self.inside)
         running.wait_for(lambda: "Ctrl-C ends" in running.text(1), "start")
         sender = self.far_socket()
         for count in range(1, 21):
-            for packet in wire.packetise(count, [(0x1000, wire.verify_words(count, 4000))]):
-                sender.sendto(packet, ("10.9.0.1", 7148))
-        sender.sendto(wire.stop(21), ("10.9.0.1", 7148))
+            for packet in wire.packetise(count, [(0x1000, wire.verify_words(count, 4000))], max_packet_size=1400):
+                sender.sendto(packet, (self.FAMILY.near, 7148))
+        sender.sendto(wire.stop(21), (self.FAMILY.near, 7148))
         self.assert_stream(running.wait().report, "s0", complete=20, started=20)
 
-    def test_tagged_frames_come_and_fragments_do_not(self):
-        running = self.listening(f"{GROUP}:7148", "--idle-exit", "1")
+    def test_tagged_frames_come(self):
+        running = self.listening(self.endpoint(), "--idle-exit", "1")
         frames = self.frames()
         for count, tags in ((1, b""), (2, b"\x81\0\0\x0a"), (3, b"\x88\xa8\0\x0a\x81\0\0\x14")):
             for packet in wire.heap(count, bytes(3000)):
-                frame = wire.frame(packet, source="10.9.0.2")
+                frame = wire.frame(packet, self.group(), source=self.FAMILY.far)
                 frames.send(frame[:12] + tags + frame[12:])
-        whole = wire.frame(wire.heap(4, bytes(1000))[0], source="10.9.0.2")
-        head = whole[14:20] + b"\x20\0" + whole[22:24] + b"\0\0" + whole[26:34]  # more fragments
-        frames.send(whole[:14] + head[:10] + struct.pack(">H", wire.checksum(head)) + head[12:] + whole[34:])
         report = running.wait().report
         self.assert_stream(report, "s0", complete=3, started=3)
-        self.assertEqual(report["ports"][0]["rx"]["fragment"], 0)
 
     def test_every_packet_is_received_when_no_more_wait_than_a_queue_holds(self):
         for poll in ("busy", "adaptive", "interrupt"):
             with self.subTest(poll=poll):
                 directory = self.directory / poll
                 directory.mkdir()
-                running = self.listening(f"{GROUP}:7148", "--exit-on-stop", "--poll", poll, "--sink", f"file:{directory}",
+                running = self.listening(self.endpoint(), "--exit-on-stop", "--poll", poll, "--sink", f"file:{directory}",
                                          "--ring-heaps", "4096")
                 sender, heaps = self.sender(), 0
                 for _ in range(20):
                     for _ in range(30):
                         heaps += 1
                         for packet in wire.heap(heaps, bytes(64 * 16), packet_payload=16):
-                            sender.sendto(packet, (GROUP, 7148))
+                            sender.sendto(packet, (self.group(), 7148))
                     running.wait_for(lambda: len(list(directory.glob("*.bin"))) >= heaps, "heaps")
-                sender.sendto(wire.stop(10**6), (GROUP, 7148))
+                sender.sendto(wire.stop(10**6), (self.group(), 7148))
                 report = running.wait().report
                 self.assert_stream(report, "s0", complete=heaps, received=heaps * 64 + 1)
                 self.assertEqual(report["ports"][0]["nic"]["missed"], 0)
 
     def test_what_a_sender_leaves_to_segmentation_offload_is_cut_before_it_comes(self):
-        running = self.listening(f"{GROUP}:7148", "--exit-on-stop", "--idle-exit", "2")
+        running = self.listening(self.endpoint(), "--exit-on-stop", "--idle-exit", "2")
         packets = wire.heap(1, bytes(10240), items=())
         udp_segment = 103
         sender = self.sender()
         try:
             sender.sendmsg([b"".join(packets)], [(socket.IPPROTO_UDP, udp_segment, struct.pack("=H", len(packets[0])))],
-                           0, (GROUP, 7148))
+                           0, (self.group(), 7148))
         except OSError as error:
             self.skipTest(f"the kernel has no UDP segmentation: {error}")
-        sender.sendto(wire.stop(2), (GROUP, 7148))
+        sender.sendto(wire.stop(2), (self.group(), 7148))
         finished = running.wait()
         self.assert_stream(finished.report, "s0", complete=1, received=len(packets) + 1)
         self.assertEqual(finished.report["ports"][0]["info"]["oversized_frames"], 0)
 
     def test_every_packet_that_is_lost_is_counted(self):
-        running = self.listening(f"{GROUP}:7148", "--idle-exit", "1")
+        running = self.listening(self.endpoint(), "--idle-exit", "1")
         sender, sent = self.sender(), 0
         for count in range(1, 1501):
             for packet in wire.heap(count, bytes(32 * 1024)):
-                sender.sendto(packet, (GROUP, 7148))
+                sender.sendto(packet, (self.group(), 7148))
                 sent += 1
         report = running.wait().report
         self.assertEqual(report["streams"][0]["packets"]["received"] + report["ports"][0]["nic"]["missed"], sent)
 
 
 class Kernel(XdpTest):
+    def test_fragments_do_not_come(self):
+        running = self.listening(f"{GROUP}:7148", "--idle-exit", "1", "--duration", "3")
+        frames = self.frames()
+        whole = wire.frame(wire.heap(4, bytes(1000))[0], source="10.9.0.2")
+        head = whole[14:20] + b"\x20\0" + whole[22:24] + b"\0\0" + whole[26:34]  # more fragments
+        frames.send(whole[:14] + head[:10] + struct.pack(">H", wire.checksum(head)) + head[12:] + whole[34:])
+        for packet in wire.heap(5, bytes(1000)):
+            frames.send(wire.frame(packet, source="10.9.0.2"))
+        report = running.wait(None).report
+        self.assert_stream(report, "s0", complete=1, started=1)
+        self.assertEqual(report["ports"][0]["rx"]["fragment"], 0)
+
     def test_the_kernel_keeps_what_is_not_ours(self):
         other = self.near_socket(7149)
         running = self.listening(f"{GROUP}:7148", "--sink", "verify", "--exit-on-stop")
@@ -312,13 +331,15 @@ class VethQueues(XdpTest):
             namespaces.ip("addr", "add", f"{address}/24", "dev", device, namespace=name)
             namespaces.ip("link", "set", device, "up", namespace=name)
             namespaces.ip("route", "add", "224.0.0.0/4", "dev", device, namespace=name)
+        if self.FAMILY.is_v6:
+            self.add_ipv6()
 
     def test_queues_that_cannot_all_be_bound_are_refused_and_the_remedy_helps(self):
-        self.refused("recv", f"{GROUP}:7148", "--port", DEVICE, status=1, prefix=self.inside,
+        self.refused("recv", self.endpoint(), "--port", DEVICE, status=1, prefix=self.inside,
                      says=("2 receive queues", "ethtool -L dut", "rx 1"))
         self.ethtool(self.far, "-L", "peer", "tx", "1")  # veth wants no more of them than the other end receives on
         self.ethtool(self.near, "-L", "dut", "rx", "1")
-        running = self.listening(f"{GROUP}:7148", "--sink", "verify", "--exit-on-stop")
+        running = self.listening(self.endpoint(), "--sink", "verify", "--exit-on-stop")
         self.send_heaps(range(1, 21))
         self.assert_stream(running.wait().report, "s0", complete=20)
 
@@ -336,6 +357,8 @@ class Queues(XdpTest):
         namespaces.ip("addr", "add", "10.9.0.1/24", "dev", "dut", namespace=self.near)
         namespaces.ip("link", "set", "dut", "up", namespace=self.near)
         namespaces.ip("route", "add", "224.0.0.0/4", "dev", "dut", namespace=self.near)
+        if self.FAMILY.is_v6:
+            self.FAMILY.add(self.FAMILY.near, "dut", self.near)
 
     def open_queue(self):
         tun_set_interface, tap_multi_queue = 0x400454CA, 0x0002 | 0x1000 | 0x0100
@@ -348,10 +371,10 @@ class Queues(XdpTest):
     WIDE = ("--sink", "verify", "--max-heaps", "64", "--idle-exit", "5", "--heaps")
 
     def test_packets_of_every_queue_are_received(self):
-        running = self.listening(f"{GROUP}:7148", *self.WIDE, 40)
+        running = self.listening(self.endpoint(), *self.WIDE, 40)
         for count in range(1, 41):
             for packet in wire.packetise(count, [(0x1000, wire.verify_words(count, 4000))]):
-                os.write(self.tap[count % 2], wire.frame(packet, source="10.9.0.2"))
+                os.write(self.tap[count % 2], wire.frame(packet, self.group(), source=self.FAMILY.far))
         report = running.wait().report
         self.assert_stream(report, "s0", complete=40, started=40)
         self.assertEqual(report["ports"][0]["nic"]["missed"], 0)
@@ -360,21 +383,21 @@ class Queues(XdpTest):
         cpus = sorted(os.sched_getaffinity(0))[:2]
         if len(cpus) < 2:
             self.skipTest("needs two CPUs")
-        running = self.listening(f"{GROUP}:7148", "239.1.1.2:7148", *self.WIDE, 80, "--lcores", f"{cpus[0]},{cpus[1]}",
-                                 groups=[GROUP, "239.1.1.2"])
+        running = self.listening(self.endpoint(), self.endpoint(2), *self.WIDE, 80, "--lcores", f"{cpus[0]},{cpus[1]}",
+                                 groups=[self.group(), self.group(2)])
         for count in range(1, 41):
             for packet in wire.packetise(count, [(0x1000, wire.verify_words(count, 4000))]):
-                for group in (GROUP, "239.1.1.2"):
-                    os.write(self.tap[count % 2], wire.frame(packet, group, source="10.9.0.2"))
+                for group in (self.group(), self.group(2)):
+                    os.write(self.tap[count % 2], wire.frame(packet, group, source=self.FAMILY.far))
         report = running.wait().report
         self.assert_stream(report, "s0", complete=40, started=40)
         self.assert_stream(report, "s1", complete=40, started=40)
 
     def test_a_queue_that_is_not_bound_leaves_its_packets_to_the_kernel(self):
-        running = self.listening(f"{GROUP}:7148", "--idle-exit", "1", device=DEVICE + ",start_queue=1,queue_count=1")
+        running = self.listening(self.endpoint(), "--idle-exit", "1", device=DEVICE + ",start_queue=1,queue_count=1")
         for count in range(1, 21):
             for packet in wire.heap(count, bytes(5000)):
-                os.write(self.tap[count % 2], wire.frame(packet, source="10.9.0.2"))
+                os.write(self.tap[count % 2], wire.frame(packet, self.group(), source=self.FAMILY.far))
         finished = running.wait()
         self.assert_stream(finished.report, "s0", complete=10, started=10)
         self.assertIn("packets of the others stay with the kernel", finished.err)

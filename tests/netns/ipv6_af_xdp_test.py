@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """IPv6 on net_af_xdp: packets of endpoints come to the program, NDP, MLD, ICMP, TCP and other UDP stay with the kernel."""
 
+import json
 import os
 import socket
 import struct
@@ -33,6 +34,18 @@ class Xdp6Test(af_xdp_test.XdpTest, ipv6_test.Ipv6Test):
         made = self.socket_in(namespace, socket.AF_INET6, kind, protocol)
         made.settimeout(10)
         return made
+
+
+class ReceiveAsIpv4(af_xdp_test.Receive):
+    FAMILY = namespaces.V6
+
+
+class VethQueues6(af_xdp_test.VethQueues):
+    FAMILY = namespaces.V6
+
+
+class Queues6(af_xdp_test.Queues):
+    FAMILY = namespaces.V6
 
 
 class Receive(Xdp6Test):
@@ -136,16 +149,26 @@ class Kernel(Xdp6Test):
         self.assertEqual(port["packets"], sum(s["packets"]["received"] for s in report["streams"]))
         self.assertIsNone(self.attached())
 
-    def test_extension_headers_and_fragments_stay_with_the_kernel(self):
+    def test_short_options_are_passed_over_and_fragments_stay_with_the_kernel(self):
         running = self.listening(f"[{GROUP}]:7148", "--exit-on-stop")
         with_options, sender = self.sender6(), self.sender6()
         with_options.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_DSTOPTS, bytes([0, 0, 1, 4, 0, 0, 0, 0]))
-        self.send_heaps(with_options, (GROUP, 7148), [1], stop=False)
+        for packet in wire.packetise(1, [(0x1000, wire.verify_words(1, 4000))], max_packet_size=1400):
+            with_options.sendto(packet, (GROUP, 7148))
         sender.sendto(bytes(5000), (GROUP, 7148))
         self.send_heaps(sender, (GROUP, 7148), [2])
         report = running.wait().report
-        self.assert_stream(report, "s0", complete=1, started=1, malformed=0)
+        self.assert_stream(report, "s0", complete=2, started=2, malformed=0)
         self.assertEqual(report["ports"][0]["rx"]["fragment"], 0)
+
+
+class Selftest(Xdp6Test):
+    def test_rules_of_both_versions_are_tried(self):
+        finished = self.run_program("selftest", "--port", DEVICE, "--json", prefix=self.inside, report=False)
+        found = {one["subject"]: one for one in json.loads(finished.out)["findings"]}
+        for shape in ("group", "group of IPv6", "group of IPv6 from one source", "unicast of IPv6"):
+            self.assertEqual(found[f"rule: {shape}"]["verdict"], "ok", found[f"rule: {shape}"])
+        self.assertIn("[ff15::4d06]:7148", found["rule: group of IPv6"]["text"])
 
 
 class Send(Xdp6Test):

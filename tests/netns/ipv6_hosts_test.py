@@ -45,19 +45,26 @@ class Tentative(HostsTest):
     def add_tentative(self, address):
         namespaces.ip("-6", "addr", "add", f"{address}/64", "dev", "dut", namespace=self.near)
 
-    def test_a_receiver_waits_for_its_address(self):
+    def tentative(self, address):
+        shown = namespaces.ip("-6", "addr", "show", "dev", "dut", namespace=self.near)
+        return any(f" {address}/" in line and "tentative" in line for line in shown.splitlines())
+
+    def test_a_receiver_hears_its_address_once_that_may_be_used(self):
         for number, device in enumerate((FRAMES, SOCKETS), 5):
             with self.subTest(device=device):
                 address = f"fd00:9::{number}"
                 self.add_tentative(address)
                 running = self.start("recv", f"[{address}]:7148", "--exit-on-stop", "--port", device, prefix=self.inside)
                 running.wait_for(self.holds_port, "a socket of the endpoint")
+                self.assertTrue(self.tentative(address))
+                running.wait_for(lambda: not self.tentative(address), "the end of the search for duplicates")
                 sender = self.sender6()
                 for packet in wire.packetise(1, [(0x1000, wire.verify_words(1, 100))]) + [wire.stop(10**6)]:
                     sender.sendto(packet, (address, 7148))
                 finished = running.wait()
                 self.assert_stream(finished.report, "s0", complete=1)
                 self.assertNotIn("port unreachable", finished.err)
+                self.assertNotIn("does not have the address", finished.err)
 
     def holds_port(self):
         text = self.within(self.near, lambda: open("/proc/thread-self/net/udp6", encoding="ascii").read())

@@ -269,7 +269,19 @@ class Refused(Ipv6Test):
                      says=["239.1.1.1:7148", "[ff15::1]:7148", "a sender of its own"])
 
     def test_an_endpoint_of_two_families_is_refused(self):
-        self.refused("recv", "[ff15::1]:7148@10.9.0.2", "--port", FRAMES, prefix=self.inside, says=["10.9.0.2", "family"])
+        self.refused("recv", "[ff15::1]:7148@10.9.0.2", "--port", FRAMES, prefix=self.inside,
+                     says=["10.9.0.2", "ff15::1", "`@fd00::7`"])
+
+    def test_groups_that_no_other_host_hears_are_refused(self):
+        for command in ("recv", "send"):
+            for group in ("ff01::1", "ff10::1", "ff00::1", "ff1f::1"):
+                self.refused(command, f"[{group}]:7148", "--port", FRAMES, prefix=self.inside,
+                             says=[group, "scope", "ff15::1", "ff1e::1"])
+
+    def test_a_link_local_endpoint_of_sockets_needs_an_interface(self):
+        for address in ("ff02::7:1", "fe80::9:1"):
+            self.refused("recv", f"[{address}]:7148", "--backend", "kernel", prefix=self.inside,
+                         says=[f"[{address}]:7148 is link-local", "--port NETDEV", "net_kernel0,iface=NETDEV"])
 
 
 if __name__ == "__main__":

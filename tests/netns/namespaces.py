@@ -64,11 +64,44 @@ def why_not():
     return None
 
 
+class Family:
+    """A version of IP, with the addresses that tests of it use."""
+
+    def __init__(self, kind, hosts, groups, bits):
+        self.kind, self.bits = kind, bits
+        self._hosts, self._groups = hosts, groups
+        self.near, self.far = self.host(1), self.host(2)
+        self.is_v6 = kind == socket.AF_INET6
+        self.headers = 48 if self.is_v6 else 28  # of a packet, with UDP
+
+    def host(self, number):
+        """The address of a host on the link: 1 is the program's, 2 the peer's."""
+        return f"{self._hosts}{number}"
+
+    def group(self, number):
+        return f"{self._groups}{number}"
+
+    def endpoint(self, address, port=7148, more=""):
+        """An endpoint's text; `more`: the range after the address."""
+        return f"[{address}]{more}:{port}" if self.is_v6 else f"{address}{more}:{port}"
+
+    def add(self, address, device, namespace):
+        ip("addr", "add", f"{address}/{self.bits}", "dev", device, *(["nodad"] if self.is_v6 else []), namespace=namespace)
+
+    def packed(self, address):
+        return socket.inet_pton(self.kind, address)
+
+
+V4 = Family(socket.AF_INET, "10.9.0.", "239.1.1.", 24)
+V6 = Family(socket.AF_INET6, "fd00:9::", "ff15::", 64)
+
+
 class NamespaceTest(harness.ProgramTest):
     """Names: the program's interface is `dut` (10.9.0.1) in namespace self.near; the peer's is `peer` (10.9.0.2) in
-    self.far."""
+    self.far. A subclass with FAMILY = V6 runs the same tests over IPv6 (fd00:9::1, fd00:9::2)."""
 
     MTU = 9216
+    FAMILY = V4
 
     def setUp(self):
         super().setUp()
@@ -86,7 +119,16 @@ class NamespaceTest(harness.ProgramTest):
             ip("addr", "add", f"{address}/24", "dev", device, namespace=name)
             ip("link", "set", device, "mtu", self.MTU, "up", namespace=name)
             ip("route", "add", "224.0.0.0/4", "dev", device, namespace=name)
+        if self.FAMILY.is_v6:
+            self.add_ipv6()
         self.inside = ("ip", "netns", "exec", self.near)
+
+    def add_ipv6(self):
+        try:
+            V6.add(V6.near, "dut", self.near)
+            V6.add(V6.far, "peer", self.far)
+        except OSError as error:
+            self.skipTest(f"no IPv6 here: {error}")
 
     def within(self, namespace, action):
         """Returns the result of `action` in the namespace; this process is back afterwards."""
@@ -97,14 +139,23 @@ class NamespaceTest(harness.ProgramTest):
         """A socket in the peer's namespace, wherever this process is; UDP unless another kind is named."""
         return self.socket_in(self.far, *kind)
 
+    def far_index(self):
+        """The kernel's number of the peer's interface."""
+        return self.within(self.far, lambda: socket.if_nametoindex("peer"))
+
     def socket_in(self, namespace, *kind):
-        made = self.within(namespace, lambda: socket.socket(*(kind or (socket.AF_INET, socket.SOCK_DGRAM))))
+        made = self.within(namespace, lambda: socket.socket(*(kind or (self.FAMILY.kind, socket.SOCK_DGRAM))))
         self.addCleanup(made.close)
         return made
 
     def sender(self, ttl=1):
         """A socket that sends multicast towards the program."""
         made = self.far_socket()
+        if self.FAMILY.is_v6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, self.far_index())
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, ttl)
+            made.bind((V6.far, 0))
+            return made
         made.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("10.9.0.2"))
         made.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, ttl)
         return made
@@ -115,12 +166,16 @@ class NamespaceTest(harness.ProgramTest):
         made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUFFORCE if hasattr(socket, "SO_RCVBUFFORCE") else 33, 1 << 26)
         made.bind(("", port))
         for group in groups:
-            made.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP,
-                            struct.pack("4s4s", socket.inet_aton(group), socket.inet_aton("10.9.0.2")))
+            if self.FAMILY.is_v6:
+                made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP,
+                                V6.packed(group) + struct.pack("@I", self.far_index()))
+            else:
+                made.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP,
+                                struct.pack("4s4s", socket.inet_aton(group), socket.inet_aton("10.9.0.2")))
         made.settimeout(20)
         return made
 
     def groups_joined(self):
         """The multicast groups the kernel has joined on the program's interface."""
         text = ip("maddr", "show", "dev", "dut", namespace=self.near)
-        return {line.split()[1] for line in text.splitlines() if line.split()[:1] == ["inet"]}
+        return {line.split()[1] for line in text.splitlines() if line.split()[:1] in (["inet"], ["inet6"])}

@@ -19,7 +19,7 @@ ON_THE_FLY = (
 class Examples(harness.ProgramTest):
     def test_each_is_a_plan(self):
         files = sorted(CONFIG.glob("*.toml"))
-        self.assertGreaterEqual(len(files), 8)
+        self.assertGreaterEqual(len(files), 13)
         for file in files:
             with self.subTest(file=file.name):
                 text = file.read_text(encoding="utf-8")

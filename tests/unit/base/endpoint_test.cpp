@@ -194,12 +194,31 @@ TEST(Endpoint, WrongIpv6TextsAreRefusedWithTheFix) {
     expect_usage_error([] { parse_endpoints("[ff15::1]"); }, {"UDP port is missing"});
     expect_usage_error([] { parse_endpoints("[ff15::1]:0"); }, {"not a UDP port"});
     expect_usage_error([] { parse_endpoints("[239.1.2.3]:7148"); }, {"`239.1.2.3`", "IPv6"});
-    expect_usage_error([] { parse_endpoints("[ff15::1]:7148@10.0.0.7"); }, {"10.0.0.7", "IPv4", "family"});
-    expect_usage_error([] { parse_endpoints("239.1.2.3:7148@fd00::7"); }, {"fd00::7", "IPv6", "family"});
+    expect_usage_error([] { parse_endpoints("[ff15::1]:7148@10.0.0.7"); },
+                       {"10.0.0.7 is an IPv4 address", "ff15::1", "`@fd00::7`", "any source"});
+    expect_usage_error([] { parse_endpoints("239.1.2.3:7148@fd00::7"); },
+                       {"fd00::7 is an IPv6 address", "239.1.2.3", "`@10.0.0.7`", "any source"});
+    expect_usage_error([] { parse_endpoints("[ff15::1]:7148@host"); },
+                       {"source: `host` is not an IPv6 address", "fd00::7"});
+    expect_usage_error([] { parse_endpoints("239.1.2.3:7148@host"); },
+                       {"source: `host` is not an IPv4 address", "10.0.0.7"});
     expect_usage_error([] { parse_endpoints("[ff15::1]:7148@ff15::2"); }, {"multicast group"});
     expect_usage_error([] { parse_endpoints("[ff15::1]:7148@::"); }, {"not a sender's address"});
     expect_usage_error([] { parse_endpoints("[ff12::1%eth0]:7148"); }, {"`%eth0`", "zone"});
     expect_usage_error([] { parse_endpoints("[ff15::ffff:ffff:ffff:fffe]+2:7148"); }, {"at most +1"});
+}
+
+TEST(Endpoint, AGroupOfAScopeThatReachesNobodyIsRefused) {
+    expect_usage_error([] { parse_endpoints("[ff01::1]:7148"); },
+                       {"`[ff01::1]:7148`", "scope 1", "stay on the host", "ff15::1", "ff1e::1"});
+    expect_usage_error([] { parse_endpoints("[ff10::1]+3:7148"); },
+                       {"scope 0", "reserved", "ff15::1", "ff1e::1"});
+    expect_usage_error([] { parse_endpoints("[ff00::1]:7148"); }, {"scope 0", "reserved"});
+    expect_usage_error([] { parse_endpoints("[ff1f::1]:7148"); }, {"scope f", "reserved", "ff1e::1"});
+    expect_usage_error([] { parse_endpoints("[ff3f::8000:1]:7148@fd00::7"); },
+                       {"scope f", "ff35::8000:1", "ff3e::8000:1"});
+    for (const char* text : {"[ff02::1:7]:7148", "[ff13::1]:7148", "[ff15::1]:7148", "[ff1e::1]:7148"})
+        EXPECT_EQ(parse_endpoints(text).size(), 1U) << text;
 }
 
 }  // namespace

@@ -132,5 +132,18 @@ TEST(KernelPorts, WithoutAnInterfaceTheStreamIsRefused) {
     validate(plan);
 }
 
+TEST(KernelPorts, ALinkLocalEndpointNeedsAnInterface) {
+    for (const std::string endpoint : {"[fe80::1]:7148", "[ff02::1:7]:7148"}) {
+        Plan plan = plan_on("net_kernel0");
+        plan.receives.pop_back();
+        plan.receives.front() = spead::test::receive_plan("s0", endpoint);
+        EXPECT_THAT(error_of([&] { validate(plan); }),
+                    testing::AllOf(HasSubstr(endpoint + " is link-local"), HasSubstr("--port NETDEV"),
+                                   HasSubstr("net_kernel0,iface=NETDEV")));
+        plan.ports.front().device += ",iface=lo";
+        validate(plan);
+    }
+}
+
 }  // namespace
 }  // namespace spead::config

@@ -350,13 +350,52 @@ TEST_F(Steer, AnythingElseOfIpv6StaysWithTheKernel) {
     EXPECT_EQ(action(Shape6{}), XDP_REDIRECT);
 }
 
-TEST_F(Steer, Ipv6WithExtensionHeadersStaysWithTheKernel) {
+/// Returns an extension header of options, of `bytes`, before the next header.
+Bytes options(unsigned next, std::size_t bytes = 8) {
+    Bytes header(bytes);
+    header[0] = static_cast<std::uint8_t>(next);
+    header[1] = static_cast<std::uint8_t>(bytes / 8 - 1);
+    header[2] = 1;
+    header[3] = static_cast<std::uint8_t>(bytes - 4);
+    return header;
+}
+
+Bytes operator+(Bytes a, const Bytes& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+}
+
+TEST_F(Steer, ShortOptionsOfIpv6ArePassedOver) {
     want(key(kGroup6));
-    const Bytes padding{17, 0, 1, 4, 0, 0, 0, 0};
+    const Shape6 shapes[] = {{.next_header = 0, .extension = options(17)},
+                             {.next_header = 60, .extension = options(17)},
+                             {.next_header = 60, .extension = options(17, 64)},
+                             {.next_header = 0, .extension = options(60, 32) + options(17, 32)},
+                             {.next_header = 60, .extension = options(60) + options(60) + options(17)}};
+    for (const Shape6& shape : shapes) {
+        EXPECT_EQ(action(shape), XDP_REDIRECT) << shape.extension.size();
+        const Bytes whole = frame(shape);
+        const std::size_t headers = whole.size() - shape.payload;
+        for (std::size_t length = ETH_HLEN; length < headers; ++length) {
+            const Bytes cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
+            ASSERT_EQ(action(cut), XDP_PASS) << length << " of " << whole.size();
+        }
+    }
+    EXPECT_EQ(hits(key(kGroup6)), std::size(shapes));
+}
+
+TEST_F(Steer, OtherExtensionHeadersStayWithTheKernel) {
+    want(key(kGroup6));
     const Bytes fragment{17, 0, 0, 1, 0, 0, 0, 7};
-    EXPECT_EQ(action(Shape6{.next_header = 0, .extension = padding}), XDP_PASS);
-    EXPECT_EQ(action(Shape6{.next_header = 60, .extension = padding}), XDP_PASS);
     EXPECT_EQ(action(Shape6{.next_header = 44, .extension = fragment}), XDP_PASS);
+    EXPECT_EQ(action(Shape6{.next_header = 60, .extension = options(44) + fragment}), XDP_PASS);
+    EXPECT_EQ(action(Shape6{.next_header = 43, .extension = options(17)}), XDP_PASS) << "routing";
+    EXPECT_EQ(action(Shape6{.next_header = 60, .extension = options(17, 72)}), XDP_PASS) << "long";
+    EXPECT_EQ(action(Shape6{.next_header = 60, .extension = options(60, 64) + options(17)}), XDP_PASS);
+    EXPECT_EQ(action(Shape6{.next_header = 60, .extension = options(0) + options(17)}), XDP_PASS)
+        << "hop-by-hop options that are not first";
+    EXPECT_EQ(action(Shape6{.next_header = 0, .extension = options(6)}), XDP_PASS) << "TCP";
+    EXPECT_EQ(hits(key(kGroup6)), 0U);
 }
 
 TEST_F(Steer, AnIpv6EndpointMayNameItsSourceAndItsVlan) {

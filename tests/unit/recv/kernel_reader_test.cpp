@@ -106,8 +106,8 @@ TEST(KernelReader, NeedsTheInterfaceOfALinkLocalAddress) {
     KernelSocket::Options nowhere = on_loopback();
     nowhere.interface.clear();
     for (const char* text : {"[ff12::4d02]:7148", "[fe80::1]:7148"})
-        spead::test::expect_passing_error([&] { KernelReader(parse_endpoints(text), nowhere, 9200); },
-                                          {"link-local", "name the interface"});
+        spead::test::expect_usage_error([&] { KernelReader(parse_endpoints(text), nowhere, 9200); },
+                                        {"link-local", "name the interface"});
 }
 
 /// Gives the lane the places in the order of the endpoints.

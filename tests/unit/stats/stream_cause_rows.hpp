@@ -288,6 +288,39 @@ inline const CauseRow kStreamCauseRows[] = {
      Stage::network,
      "s0: 77 seconds without a packet",
      {"port p0 had none at all", "IGMP"}},
+    {"NothingCameToAGroupOfIpv6",
+     [](Snapshot& s) {
+         nothing_came(s);
+         s.streams[0].endpoints = {"[ff15::1]:7148"};
+     },
+     Cause::nothing_came,
+     Stage::network,
+     "s0: 77 seconds without a packet",
+     {"port p0 had none at all", "(MLD snooping"}},
+    {"NothingCameByEitherPath",
+     [](Snapshot& s) {
+         nothing_came(s);
+         s.streams[0].endpoints = {"[ff15::1]:7148", "239.1.2.3:7148"};
+         s.streams[0].path_ports = {"p0", "p1"};
+         s.ports.push_back(s.ports[0]);
+         s.ports[1].name = "p1";
+     },
+     Cause::nothing_came,
+     Stage::network,
+     "s0: 77 seconds without a packet",
+     {"ports p0 and p1 had none at all", "(IGMP or MLD snooping"}},
+    {"NothingCameByTwoPathsWithoutLinks",
+     [](Snapshot& s) {
+         nothing_came(s);
+         s.streams[0].path_ports = {"p0", "p1"};
+         s.ports[0].link_down = true;
+         s.ports.push_back(s.ports[0]);
+         s.ports[1].name = "p1";
+     },
+     Cause::nothing_came,
+     Stage::network,
+     "s0: 77 seconds without a packet",
+     {"ports p0 and p1 have no link"}},
     {"NothingCameToThisOne",
      [](Snapshot& s) {
          nothing_came(s);

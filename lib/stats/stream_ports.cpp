@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stats/stream_ports.hpp"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "stats/rates.hpp"
+
+namespace spead::stats {
+
+std::optional<PortSnapshot> ports_of(const Snapshot& snapshot, const StreamSnapshot& s) {
+    const PortSnapshot* const first = find(snapshot.ports, s.port);
+    if (first == nullptr)
+        return std::nullopt;
+    PortSnapshot all = *first;
+    all.name = "port " + first->name;
+    for (const std::string& path : s.path_ports) {
+        const PortSnapshot* const other = find(snapshot.ports, path);
+        if (other == nullptr || other == first)
+            continue;
+        all.name = fmt::format("ports {} and {}", first->name, other->name);
+        for (std::size_t i = 0; i < kPortOutcomes; i++)
+            all.rx[i] += other->rx[i];
+        all.rx_packets += other->rx_packets;
+        all.link_down &= other->link_down;
+        all.joins_groups |= other->joins_groups;
+        all.passed.insert(all.passed.end(), other->passed.begin(), other->passed.end());
+    }
+    return all;
+}
+
+std::string_view membership_protocol(const StreamSnapshot& s) {
+    const auto six = std::ranges::count_if(
+        s.endpoints, [](const std::string& text) { return text.find('[') != std::string::npos; });
+    const auto all = static_cast<std::ptrdiff_t>(s.endpoints.size());
+    return six == 0 ? "IGMP" : six == all ? "MLD" : "IGMP or MLD";
+}
+
+}  // namespace spead::stats

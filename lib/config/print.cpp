@@ -22,7 +22,8 @@ bool says_nothing(const Key& key, const Value& value) {
 /// Returns whether another key of the part says the same.
 bool is_said_elsewhere(const Key& key, ConstPart part) {
     const auto* const receive = std::get_if<const runtime::ReceivePlan*>(&part);
-    return receive != nullptr && key.name == "port" && !(*receive)->paths.empty();
+    return receive != nullptr && key.name == "port" && !(*receive)->paths.empty() &&
+           (*receive)->paths.front() == (*receive)->port;
 }
 
 void print_section(std::string& out, std::string_view head, const Section& section, ConstPart part) {

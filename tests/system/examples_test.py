@@ -50,6 +50,16 @@ class Examples(harness.ProgramTest):
                 streams = [stream["info"] for stream in report["streams"]]
                 self.assertEqual((sum(s["verified"] for s in streams), sum(s["wrong"] for s in streams)), (heaps, 0))
 
+    def test_two_paths_bring_together_what_each_loses(self):
+        report = self.run_program("run", "--config", CONFIG / "two-paths.toml").report
+        stream = report["streams"][0]
+        self.assertEqual([send["heaps"] for send in report["sends"]], [400, 400])
+        self.assertEqual((stream["info"]["wrong"], stream["packets"]["late"], stream["packets"]["duplicate"]), (0, 0, 0))
+        self.assertGreater(stream["info"]["verified"], 300)
+        for path in stream["paths"]:
+            self.assertGreater(path["used"], 0)
+            self.assertGreater(path["missing"], 0)
+
     def test_each_names_cpus_that_its_comments_speak_of(self):
         for file in CONFIG.glob("card-*.toml"):
             plan = tomllib.loads(file.read_text(encoding="utf-8"))

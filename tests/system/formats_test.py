@@ -11,6 +11,7 @@ import struct
 from pathlib import Path
 
 import harness
+import layouts
 import wire
 
 GROUP = "239.1.1.1"
@@ -113,6 +114,67 @@ class Formats(harness.ProgramTest):
                                 "--placement", "heap 512; axis thread: item 0x4101 [2]; time: item 0x1600 [10]")
         self.check_chunks(out, expected, 2, 10, 512)
         self.assert_stream(finished.report, "s0", placed=len(expected), invalid=1, malformed=1)
+
+    def test_every_known_format_is_read_as_its_layout_says(self):
+        source = random.Random(11)
+        for name in layouts.LAYOUTS:
+            with self.subTest(format=name):
+                # The station of VDIF is in no heap count: the other values tell the packets apart.
+                sent = [layouts.make(name, layouts.some_items(name, source), source.randbytes(8 * source.randrange(8, 100)),
+                                     source) for _ in range(100)]
+                out = self.directory / name
+                report = self.receive(sent, "--format", name, "--sink", f"file:{out}").report
+                self.assert_stream(report, "s0", placed=len(sent), complete=len(sent))
+                got = []
+                for text in (out / "heaps.jsonl").read_text(encoding="utf-8").splitlines():
+                    line = json.loads(text)
+                    items = {item["id"]: item.get("immediate") for item in line["items"]}
+                    got.append((sorted(items.items()), (out / f"s0-{line['cnt']}.bin").read_bytes()))
+                wanted = [(sorted(items.items()), payload) for items, payload in (layouts.decode(name, data) for data in sent)]
+                self.assertEqual(sorted(got), sorted(wanted))
+
+    def check_presence(self, name, item, declared, lanes=3, times=8, size=256):
+        """Receives 40 times of each lane, without some, into chunks. `item`: the lanes' item; `declared`: more of the
+        format, after which the item 0x1600 counts the times."""
+        source = random.Random(3)
+        expected, sent = {}, []
+        for time in range(40):
+            for lane in range(lanes):
+                payload = source.randbytes(size)
+                if source.random() < 0.1:
+                    continue
+                expected[time, lane] = payload
+                values = {0x1600: time, item: lane} if not declared else {0x1600: 7 + time // 10, 0x1601: time % 10, item: lane}
+                sent.append(layouts.make(name, values, payload, source))
+        out = self.directory / name
+        finished = self.receive(sent, "--format", name + declared, "--sink", f"file:{out}", "--placement",
+                                f"heap {size}; axis lane: item {item:#x} [{lanes}]; time: item 0x1600 [{times}]")
+        self.check_chunks(out, expected, lanes, times, size)
+        self.assert_stream(finished.report, "s0", placed=len(expected))
+        chunks = finished.report["streams"][0]["chunks"]
+        self.assertEqual((chunks["heaps_present"], chunks["heaps_missing"] + chunks["heaps_cut"]),
+                         (len(expected), 40 * lanes - len(expected)))
+
+    def test_snap2_packets_fill_chunks_with_presence(self):
+        self.check_presence("snap2", 0x4101, "")
+
+    def test_legacy_vdif_frames_fill_chunks_with_presence(self):
+        self.check_presence("vdif_legacy", 0x4101, "; item 0x1600: second - 7 * 10 + frame")
+
+    def test_no_known_format_takes_packets_of_spead(self):
+        document = json.loads(self.run_program("info", "--formats", "--json", report=False).out)
+        sent = [data for number in range(1, 11) for data in wire.heap(number, bytes(3000))]
+        for known in document["formats"]:
+            with self.subTest(format=known["name"]):
+                report = self.receive(sent, "--format", known["name"]).report
+                self.assert_stream(report, "s0", malformed=len(sent), placed=0, invalid=0)
+                self.assertIn("not_in_format", {finding["cause"] for finding in report["findings"]})
+
+    def test_packets_of_a_format_are_no_spead(self):
+        sent = [vdif(7, frame, 0, bytes(800)) for frame in range(20)] + [ata(16, 0, 1, bytes(700)), pst(5, 1000, bytes(1024))]
+        report = self.receive(sent).report
+        self.assert_stream(report, "s0", malformed=len(sent), placed=0)
+        self.assertIn("not_spead", {finding["cause"] for finding in report["findings"]})
 
     def test_packets_are_heaps_with_items(self):
         sent = [vdif(7, frame, 0, bytes([frame]) * 800) for frame in range(20)]

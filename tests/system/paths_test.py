@@ -2,9 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`dpdk-spead recv` of streams with two paths, from two pcap files that the test writes: what either brings arrives once."""
 
+import os
 import random
+import struct
+import unittest
 
 import harness
+import layouts
 import wire
 from pcap_recv_test import ENDPOINT, GROUP, Received, frames_of, payloads
 
@@ -37,7 +41,8 @@ class TwoPaths(harness.ProgramTest):
             self.assertEqual({name: path[name] for name in wanted}, wanted, path)
         packets = stream["packets"]
         for name, all_of_them in (("received", packets["received"]), ("used", packets["placed"]),
-                                  ("redundant", packets["redundant"]), ("late", packets["late"])):
+                                  ("redundant", packets["redundant"]), ("repeated", packets["duplicate"]),
+                                  ("late", packets["late"])):
             self.assertEqual(sum(path[name] for path in stream["paths"]), all_of_them, name)
         self.assertEqual(sum(path["used_bytes"] for path in stream["paths"]), stream["bytes"])
         self.assertEqual(stream["info"]["recovered"], sum(path["missing"] for path in stream["paths"]))
@@ -97,9 +102,33 @@ class TwoPaths(harness.ProgramTest):
     def test_a_sender_that_begins_anew_too_soon_is_a_finding(self):
         frames = frames_of(payloads(20, 2048))
         report = self.receive(frames * 2, frames * 2)
+        findings = [f for f in report["findings"] if f["cause"] == "duplicates"]
+        self.assertEqual(sum(finding["count"] for finding in findings), 2 * len(frames))
+        self.assertIn("heap counts of before", findings[0]["what"])
+
+    def test_packets_that_one_path_brings_twice_are_repeated(self):
+        heaps = payloads(20, 10000)
+        frames = frames_of(heaps)
+        report = self.receive([frame for frame in frames for _ in range(2)], frames[:150], "--path-skew", "900ms")
+        self.assertEqual(Received(self.sink).complete(), heaps)
+        self.assert_stream(report, "s0", received=550, placed=200, redundant=150, duplicate=200, complete=20)
+        self.assert_paths(report, {"received": 400, "repeated": 200, "missing": 0},
+                          {"received": 150, "repeated": 0, "missing": 50})
         finding = next(f for f in report["findings"] if f["cause"] == "duplicates")
-        self.assertEqual(finding["count"], 2 * len(frames))
-        self.assertIn("heap counts of before", finding["what"])
+        self.assertEqual(finding["count"], 200)
+        self.assertIn("came twice by port p0 alone", finding["what"])
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "needs two CPUs")
+    def test_copies_of_a_format_meet_on_one_lcore_whatever_is_before_their_headers(self):
+        source = random.Random(8)
+        frames = [layouts.make("vdif", {0x1600: 7, 0x1601: number}, source.randbytes(800), source) for number in range(400)]
+        one, other = self.ports(*[[wire.frame(struct.pack("<Q", path * 10**6 + at) + data, GROUP)
+                                   for at, data in enumerate(frames)] for path in range(2)])
+        cpus = ",".join(map(str, sorted(os.sched_getaffinity(0))[:2]))
+        report = self.run_program("recv", "--two-paths", ENDPOINT, "--port", one, "--port", other, "--format",
+                                  "vdif; prefix 8", "--lcores", cpus, "--sink", f"file:{self.sink}").report
+        self.assert_stream(report, "s0", placed=400, redundant=400, duplicate=0, late=0, complete=400)
+        self.assertEqual(sorted(Received(self.sink).complete().values()), sorted(data[32:] for data in frames))
 
     def test_a_stop_item_of_one_path_ends_the_run(self):
         heaps = payloads(10, 5000)
@@ -136,6 +165,7 @@ class TwoPaths(harness.ProgramTest):
         report = self.run_program("run", "--config", configuration).report
         self.assertEqual(Received(self.sink).complete(), heaps)
         self.assert_paths(report, {"received": 50, "used": 50}, {"received": 50, "redundant": 50})
+        self.assertEqual([path["endpoints"] for path in report["streams"][0]["paths"]], [[ENDPOINT], [f"{OTHER}:7149"]])
         self.assertEqual([e["endpoint"] for e in report["streams"][0]["by_endpoint"]],
                          [f"{ENDPOINT} on p0", f"{OTHER}:7149 on p0"])
 
@@ -210,7 +240,8 @@ class TwoPaths(harness.ProgramTest):
                      says=("--in-order", "has two paths"))
         self.refused("recv", "--two-paths", ENDPOINT, "--port", one, "--port", other, "--history", "0",
                      says=("--history", "would be another heap"))
-        self.refused("recv", ENDPOINT, "--port", one, "--path-skew", "70ms", says=("--path-skew", "leave `path_skew` out"))
+        for skew in ("70ms", "50ms"):
+            self.refused("recv", ENDPOINT, "--port", one, "--path-skew", skew, says=("--path-skew", "give --two-paths"))
         configuration = self.directory / "wrong.toml"
         for paths, says in (('["p7", "p0"]', ("wrong.toml:7:", "`p7`")), ('"p0"', ("wrong.toml:7:", "paths", "list"))):
             configuration.write_text("version = 1\n[[port]]\nname = \"p0\"\ndevice = \"net_null0\"\n[[receive]]\n"

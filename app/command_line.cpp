@@ -233,6 +233,8 @@ class Parser {
             if (text.find("flag override") != std::string_view::npos)
                 throw_usage("", "`--{}` takes no value; leave out what follows the `=`",
                             text.substr(0, text.find(' ')));
+            if (const std::size_t end = text.find(": At Most 1 required"); end != std::string_view::npos)
+                throw_usage("", "`{}` is given more than once; give it once", text.substr(0, end));
             throw_usage("", "{}; dpdk-spead {} --help shows how", text, words.front());
         } catch (const CLI::ParseError& error) {
             throw_usage("", "{}; dpdk-spead {} --help shows how", error.what(), words.front());

@@ -263,7 +263,8 @@ class Links(FamilyTest):
                 break
         last = send["heaps"]
         own = [packet for packet in packets if struct.unpack(">Q", packet[8:16])[0] & (2**40 - 1) == last]
-        self.assertEqual(own, wire.packetise(last, [(0x1000, wire.verify_words(last, 1000))]))
+        self.assertEqual(own, wire.packetise(last, [(0x1000, wire.verify_words(last, 1000))],
+                                             max_packet_size=1500 - self.FAMILY.headers))
 
     def test_a_run_that_sends_to_an_interface_that_does_not_come_back_ends_when_it_is_told_to(self):
         running = self.start("send", self.endpoint(1), "--rate", "10Mbps", "--port", DEVICE, prefix=self.inside)

@@ -167,8 +167,9 @@ TEST(CommandLine, AMissingValueIsNoticed) {
 }
 
 TEST(CommandLine, AnOptionGivenTwiceIsRefused) {
-    expect_refused("send --port p 239.1.2.3:7148 --ttl 3 --ttl 4", {"--ttl"});
-    expect_refused("recv --port p 239.1.2.3:7148 --json a --json b", {"--json"});
+    expect_refused("send --port p 239.1.2.3:7148 --ttl 3 --ttl 4",
+                   {"`--ttl` is given more than once; give it once"});
+    expect_refused("recv --port p 239.1.2.3:7148 --json a --json b", {"`--json` is given more than once"});
 }
 
 TEST(CommandLine, TheLogLevelIsChecked) {

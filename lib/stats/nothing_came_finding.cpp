@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stats/nothing_came_finding.hpp"
+
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/shell_word.hpp"
+#include "stats/rates.hpp"
+
+namespace spead::stats {
+
+namespace {
+
+/// Holds the seconds without packets after which a stream is reported.
+constexpr double kPatience = 3;
+
+/// Returns the actions for a sender of which nothing comes to the port.
+Cures find_sender(const StreamSnapshot& s, const PortSnapshot& port, const Advice& advice) {
+    Cures cures =
+        port.joins_groups
+            ? "check whether the sender sends on this network, and whether the switches forward the "
+              "group (IGMP snooping needs a querier)"
+            : "check whether the sender sends to these endpoints";
+    for (std::string& more : advice.receive_strays(s, port))
+        cures.push_back(std::move(more));
+    return cures;
+}
+
+}  // namespace
+
+bool waits_for_packets(const StreamSnapshot& s) {
+    return s.received == 0 && (s.state.empty() || s.state == "received");
+}
+
+std::optional<Finding> nothing_came_finding(const StreamSnapshot& s, const Advice& advice) {
+    const Snapshot& snapshot = advice.snapshot();
+    const PortSnapshot* const port = find(snapshot.ports, s.port);
+    const double seconds = snapshot.duration_s - s.changed_s;
+    const auto of = [port](PortOutcome o) { return port->rx[static_cast<std::size_t>(o)]; };
+    if (!waits_for_packets(s) || seconds < kPatience || port == nullptr || of(PortOutcome::unmatched) != 0)
+        return std::nullopt;
+    const auto say = [&](std::string what, Cures cures) {
+        return Finding{
+            Cause::nothing_came, Stage::network,  s.name,          static_cast<std::uint64_t>(seconds),
+            "seconds",           std::move(what), std::move(cures)};
+    };
+    const std::string interface =
+        port->settings.interface.empty() ? "INTERFACE" : shell_word(port->settings.interface);
+    if (port->link_down) {
+        Cures cures = "look at the cable and at the other end";
+        if (!port->settings.interface.empty())
+            cures.push_back(
+                fmt::format("`ip link show {}` shows its state; `ip link set {} up` if it is down", interface,
+                            interface));
+        return say(fmt::format("without a packet: port {} has no link", port->name), std::move(cures));
+    }
+    if (!s.unowned.empty())
+        return say(fmt::format("without a packet: no network interface here has the address {}, so ARP "
+                               "requests for it get no answer",
+                               fmt::join(s.unowned, ", ")),
+                   fmt::format("give it to the interface (`ip addr add {} dev {}`), or send to one of its "
+                               "addresses",
+                               s.unowned.front(), interface));
+    if (!port->passed.empty()) {
+        const PassedSnapshot& most = port->passed.front();
+        return say(fmt::format("without a packet, while port {} left UDP packets to the kernel, most of them "
+                               "({}) for {} from {}",
+                               port->name, most.packets, most.endpoint, most.source),
+                   advice.receive_strays(s, *port));
+    }
+    return say(of(PortOutcome::stream) != 0
+                   ? fmt::format("without a packet, while other streams of port {} had some", port->name)
+               : port->rx_packets != 0
+                   ? fmt::format("without a packet, while port {} had other packets than UDP", port->name)
+                   : fmt::format("without a packet, and port {} had none at all", port->name),
+               find_sender(s, *port, advice));
+}
+
+}  // namespace spead::stats

@@ -16,7 +16,7 @@ namespace {
 
 Json finding_json(const HostFinding& finding) {
     return {{"where", finding.where}, {"cause", finding.cause}, {"stage", finding.stage},
-            {"what", finding.what},   {"fix", finding.fix},     {"first_s", finding.first_s}};
+            {"what", finding.what},   {"cures", finding.cures}, {"first_s", finding.first_s}};
 }
 
 Json host_json(const HostLook& host, const HostLook* before, const HostStates::Entry& entry,

@@ -19,12 +19,28 @@ using observe::Json;
 /// Lists the causes that are on purpose, or normal at the start.
 constexpr std::array kNoLoss{stats::Cause::impaired, stats::Cause::cut_by_join};
 
+/// Returns the text, printable; empty: it is none.
+std::string text_of(const Json& value) {
+    if (!value.is_string())
+        return {};
+    const auto& text = value.get_ref<const std::string&>();
+    return printable(std::string_view(text).substr(0, kLongestText));
+}
+
 std::string text_of(const Json& entry, const char* key) {
     const auto found = entry.find(key);
-    if (found == entry.end() || !found->is_string())
-        return {};
-    const auto& text = found->get_ref<const std::string&>();
-    return printable(std::string_view(text).substr(0, kLongestText));
+    return found == entry.end() ? std::string() : text_of(*found);
+}
+
+std::vector<std::string> cures_of(const Json& entry) {
+    std::vector<std::string> cures;
+    const auto found = entry.find("cures");
+    if (found == entry.end() || !found->is_array())
+        return cures;
+    for (const Json& one : *found)
+        if (std::string cure = text_of(one); !cure.empty() && cures.size() < kMostCures)
+            cures.push_back(std::move(cure));
+    return cures;
 }
 
 double number_of(const Json& entry, const char* key) {
@@ -57,7 +73,7 @@ std::vector<HostFinding> findings_now(std::string_view json, double run_seconds)
                             .cause = text_of(entry, "cause"),
                             .stage = text_of(entry, "stage"),
                             .what = text_of(entry, "what"),
-                            .fix = text_of(entry, "fix"),
+                            .cures = cures_of(entry),
                             .first_s = number_of(entry, "first_s")};
         if (finding.cause.empty() ||
             std::ranges::any_of(kNoLoss, [&](stats::Cause c) { return finding.cause == name_of(c); }))

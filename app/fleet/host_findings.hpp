@@ -14,13 +14,14 @@ struct HostFinding {
     std::string where;  ///< the stream, port or lcore
     std::string cause;
     std::string stage;
-    std::string what;    ///< a sentence with its count
-    std::string fix;     ///< the usual cure
-    double first_s = 0;  ///< when it began, in seconds of the run
+    std::string what;                ///< a sentence with its count
+    std::vector<std::string> cures;  ///< the most likely one first
+    double first_s = 0;              ///< when it began, in seconds of the run
 };
 
-/// Limits the findings that are kept of a process, and the bytes of each text.
+/// Limits the findings that are kept of a process, the cures of each, and the bytes of each text.
 inline constexpr std::size_t kMostFindings = 8;
+inline constexpr std::size_t kMostCures = 8;
 inline constexpr std::size_t kLongestText = 1000;
 
 /// Returns the first kMostFindings findings of `json` that grow still: not those that are over, and none that

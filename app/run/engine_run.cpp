@@ -2,6 +2,7 @@
 #include "app/run/engine_run.hpp"
 
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "app/run/reload.hpp"
 #include "base/line_output.hpp"
 #include "base/log.hpp"
+#include "base/shell_word.hpp"
 #include "base/tell.hpp"
 #include "observe/progress.hpp"
 #include "process/kept_privileges.hpp"
@@ -74,10 +76,22 @@ runtime::EngineHooks EngineRun::hooks() {
     };
     s.interrupt_fd = channels_.signals.fd();
     s.by_configuration = options_.by_configuration();
+    s.settings = settings();
     // The service manager's watchdog decides.
     if (channels_.service.watchdog())
         s.lcore_patience = std::chrono::steady_clock::duration::max();
     s.on_wait = [this] { show_silence(); };
+    return s;
+}
+
+/// Returns how its users reach the prompt and the file.
+stats::RunSettings EngineRun::settings() const {
+    stats::RunSettings s;
+    if (channels_.socket)
+        s.attach = fmt::format("dpdk-spead attach {} --", shell_word(channels_.socket->path()));
+    s.own_prompt = options_.interactive;
+    if (options_.by_configuration())
+        s.configuration = std::filesystem::absolute(options_.config_path).string();
     return s;
 }
 

@@ -37,6 +37,7 @@ class EngineRun {
 
   private:
     runtime::EngineHooks hooks();
+    stats::RunSettings settings() const;
     void show_silence();
     void start();
     void give_up_privileges() const;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Asks for the processes of a fleet again and again, and shows what is wrong with which, and its cure.
 
-import {byId, el, Keyed, setAttribute, setText, show} from "/page/dom.js";
+import {byId, el, Keyed, setAttribute, setText} from "/page/dom.js";
 import {Hosts, KINDS} from "/page/fleet_hosts.js";
 import {plain} from "/page/judgement.js";
-import {SIGNS} from "/page/parts.js";
+import {cureBox, fillCures, SIGNS} from "/page/parts.js";
 import {age, bits, clock, counted, perSecond} from "/page/units.js";
 
 const PATH = "/api/v1/fleet";
@@ -15,7 +15,7 @@ const MOST = 30; // problems
 const hosts = new Hosts();
 const problems = new Keyed(byId("findings"), () =>
     el("li", {class: "finding"}, el("span", {class: "sign", "aria-hidden": "true"}),
-       el("div", {}, el("h3"), el("p", {class: "facts"}), el("p", {class: "cure"}, el("strong", {}, "Cure: "), el("span", {class: "fix"})))));
+       el("div", {}, el("h3"), el("p", {class: "facts"}), cureBox())));
 const sleep = (time) => new Promise((wake) => setTimeout(wake, time));
 const some = (count, one, many) => `${count} ${count === 1 ? one : many}`;
 
@@ -26,17 +26,17 @@ let words = "";
 
 // Returns all that is to be said, the worst process first.
 function itemsOf() {
-    const items = fleet.faults.map((fault) => ({key: fault, kind: "bad", head: fault, facts: "the plan and its hosts", fix: ""}));
+    const items = fleet.faults.map((fault) => ({key: fault, kind: "bad", head: fault, facts: "the plan and its hosts", cures: []}));
     for (const host of fleet.hosts) {
         const since = `for ${age(host.state_s)}`;
         const kind = KINDS[host.state] ?? "note";
         if (host.failure !== "")
-            items.push({key: host.address, kind, head: `${host.address}: ${host.failure}`, facts: `no answer, ${since}`, fix: ""});
+            items.push({key: host.address, kind, head: `${host.address}: ${host.failure}`, facts: `no answer, ${since}`, cures: []});
         for (const fault of host.faults)
-            items.push({key: `${host.address}\n${fault}`, kind, head: `${host.address}: ${fault}`, facts: `fault, ${since}`, fix: ""});
+            items.push({key: `${host.address}\n${fault}`, kind, head: `${host.address}: ${fault}`, facts: `fault, ${since}`, cures: []});
         for (const finding of host.findings)
             items.push({key: `${host.address}\n${finding.where}\n${finding.cause}`, kind, head: `${host.address}, ${finding.where}: ${finding.what}`,
-                        facts: `${finding.stage} · ${plain(finding.cause)} · for ${age(host.run_s - finding.first_s)}`, fix: finding.fix});
+                        facts: `${finding.stage} · ${plain(finding.cause)} · for ${age(host.run_s - finding.first_s)}`, cures: finding.cures});
     }
     return items;
 }
@@ -76,8 +76,7 @@ function redraw() {
         const [head, facts, cure] = body.children;
         setText(head, item.head);
         setText(facts, item.facts);
-        show(cure, item.fix !== "");
-        setText(cure.lastElementChild, item.fix);
+        fillCures(cure, item.cures);
     });
     hosts.update(fleet);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shows the verdict and the findings: what is wrong, since when, at which stage, and its cure.
 
-import {byId, el, Keyed, setAttribute, setText, show} from "/page/dom.js";
+import {byId, el, Keyed, setAttribute, setText} from "/page/dom.js";
 import {verdictOf} from "/page/judgement.js";
-import {SIGNS} from "/page/parts.js";
+import {cureBox, fillCures, SIGNS} from "/page/parts.js";
 import {stageTitle} from "/page/picture.js";
 import {age, clock, number, whole} from "/page/units.js";
 
@@ -12,8 +12,7 @@ const MOST = 30;
 
 function made() {
     return el("li", {class: "finding"}, el("span", {class: "sign", "aria-hidden": "true"}),
-              el("div", {}, el("h3"), el("p", {class: "facts"}),
-                 el("p", {class: "cure"}, el("strong", {}, "Cure: "), el("span", {class: "fix"}))));
+              el("div", {}, el("h3"), el("p", {class: "facts"}), cureBox()));
 }
 
 export class Health {
@@ -31,7 +30,7 @@ export class Health {
         const passed = since === null ? "" : `since ${clock(since)}, for ${age((Date.now() - since) / 1000)}`;
         setText(byId("verdict-since"), [passed, link.words].filter((part) => part !== "").join("; "));
         document.body.classList.toggle("stale", link.name === "gone" || link.name === "old");
-        this.list.update(items.slice(0, MOST), (item) => item.key, (element, item) => this.fill(element, item, model));
+        this.list.update(items.slice(0, MOST), (item) => item.key, (element, item) => this.fill(element, item, model, link));
     }
 
     verdict(model, items, link) {
@@ -56,7 +55,7 @@ export class Health {
         return model.clockOf(kind === "past" ? Math.max(0, ...times("past", "last")) : number(model.report.cleared_s));
     }
 
-    fill(element, item, model) {
+    fill(element, item, model, link) {
         setAttribute(element, "class", `finding ${item.kind}`);
         setAttribute(element, "data-cause", item.cause);
         setAttribute(element, "data-kind", item.kind);
@@ -73,8 +72,9 @@ export class Health {
             times.push(`last ${clock(model.clockOf(item.last))}, ${age(model.time - item.last)} ago`);
         else if (item.first !== null && item.kind === "bad")
             times.push(`for ${age(model.time - item.first)}`);
-        setText(facts, [KINDS[item.kind], stageTitle(item.stage), item.cause, ...times].join(" · "));
-        show(cure, item.fix !== "");
-        setText(cure.lastElementChild, item.fix);
+        // Nobody knows what is so now.
+        const when = item.kind === "bad" && ["gone", "old"].includes(link.name) ? "At the last report" : KINDS[item.kind];
+        setText(facts, [when, stageTitle(item.stage), item.cause, ...times].join(" · "));
+        fillCures(cure, item.cures);
     }
 }

@@ -19,7 +19,7 @@ function itemOf(finding, time) {
     const kind = kindOf(finding, time);
     return {kind, key: `${finding.cause}\n${finding.stage}\n${finding.where}\n${finding.until_s}`, cause: finding.cause,
             stage: finding.stage, where: finding.where, count: finding.count, unit: finding.unit, what: finding.what,
-            fix: finding.until_s === null ? finding.fix : "", first: finding.first_s, last: finding.last_s,
+            cures: finding.until_s === null ? finding.cures ?? [] : [], first: finding.first_s, last: finding.last_s,
             until: finding.until_s};
 }
 
@@ -27,7 +27,7 @@ function itemOf(finding, time) {
 function stateItem(part, kind, state, stage) {
     const event = part.health?.last_event?.event === state ? part.health.last_event : null;
     return {kind: "bad", key: `${kind}\n${part.name}`, cause: state, stage, where: part.name, count: null, unit: "",
-            what: event?.text || `is ${state}`, fix: "", first: event?.at_s ?? null, last: null, until: null};
+            what: event?.text || `is ${state}`, cures: [], first: event?.at_s ?? null, last: null, until: null};
 }
 
 // Returns the state of a stream, sender or port that is worth a word; "": it is as it should be.

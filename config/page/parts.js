@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Draws the small parts that several views share: signs, bars and sparklines.
 
-import {el, setAttribute, setText, svg} from "/page/dom.js";
+import {el, setAttribute, setText, show, svg} from "/page/dom.js";
 import {number} from "/page/units.js";
 
 // Each has a shape of its own, so that no colour is needed to tell them apart.
@@ -36,6 +36,21 @@ export function bar(cell, share, words, {mark = null, kind = "plain"} = {}) {
         setAttribute(line, "x1", (Math.min(mark, 1) * 100).toFixed(1));
         setAttribute(line, "x2", (Math.min(mark, 1) * 100).toFixed(1));
     }
+}
+
+// Makes the place for the cures of a finding.
+export const cureBox = () => el("div", {class: "cure"}, el("strong", {}, "Cure: "), el("ol", {class: "cures"}));
+
+// Fills it. What stands between backticks is code, to be copied as it is.
+export function fillCures(box, cures) {
+    show(box, cures.length > 0);
+    const list = box.lastElementChild;
+    const wanted = cures.join("\n");
+    if (list.dataset.wanted === wanted)
+        return;
+    list.dataset.wanted = wanted;
+    list.replaceChildren(...cures.map((cure) =>
+        el("li", {}, ...cure.split("`").map((part, i) => (i % 2 === 1 ? el("code", {}, part) : part)))));
 }
 
 const WIDE = 160;

@@ -4,7 +4,7 @@
 import {byId, choices, Keyed, namesOf, row, setAttribute, setText, svg} from "/page/dom.js";
 import {kindOfStage} from "/page/judgement.js";
 import {SIGNS} from "/page/parts.js";
-import {balanceOf, countsOf} from "/page/stages.js";
+import {balanceOf, countsOf, wordsOf} from "/page/stages.js";
 import {counted, perSecond, short, whole} from "/page/units.js";
 
 const LINES = 5; // counters under a stage, most
@@ -61,7 +61,7 @@ export class Picture {
             return;
         this.drawn = key;
         const words = described.map((stage) => `${stage.title}: ${WORDS[stage.signs]}${stage.lines.filter((line) => line.kind === "lost")
-            .map((line) => `, ${line.name} ${short(line.total)}`).join("")}`).join(". ");
+            .map((line) => `, ${wordsOf(line.name)}: ${short(line.total)}`).join("")}`).join(". ");
         const picture = down ? this.downwards(described) : this.rightwards(described);
         setAttribute(picture, "role", "img");
         setAttribute(picture, "aria-label", `Stages of a packet's way. ${words}`);
@@ -119,7 +119,7 @@ export class Picture {
         const kind = line.kind !== "lost" ? "aside" : line.lately > 0 ? "growing" : "lost";
         return svg("g", {class: `end ${kind}`, "data-count": line.name},
                    svg("text", {class: "count", x, y}, `${sign}${value}`),
-                   svg("text", {class: "what", x: two ? x : x + 62, y: two ? y + 14 : y}, line.name));
+                   svg("text", {class: "what", x: two ? x : x + 62, y: two ? y + 14 : y}, wordsOf(line.name)));
     }
 
     table(stages) {

@@ -5,6 +5,20 @@ import {number} from "/page/units.js";
 
 const total = (parts, of) => parts.reduce((all, part) => all + number(of(part)), 0);
 
+// Says in the picture what a counter counts; the table has its name.
+const WORDS = {
+    missed: "not fetched in time", no_mbuf: "no free buffer", errors: "device errors", unmatched: "for no stream",
+    malformed: "malformed", fragment: "IP fragments", bad_checksum: "wrong checksums", not_udp: "not UDP", igmp: "IGMP", arp: "ARP",
+    mld: "MLD", ndp: "NDP", oversize: "too large", heap_too_big: "of too large heaps", invalid: "marked invalid",
+    no_item: "without an item", bad_length: "of another length", bad_step: "between two steps", out_of_range: "outside of an axis",
+    rejected: "callback refused", filtered: "filtered out", held: "a filter holds", captured: "captured",
+    capture_full: "capture was full", control: "stream control", stopped: "after a stop item", late: "too late",
+    inconsistent: "contradictory", out_of_order: "out of order", future: "too far ahead", duplicate: "duplicates",
+    redundant: "by both paths", evicted: "heaps given up", timed_out: "heaps timed out", heaps_missing: "heaps missing",
+    heaps_skipped: "heaps skipped", flushed: "heaps cut by a stop", no_memory: "no memory", no_chunk: "no free chunk",
+    dropped_full: "queue was full", unwritten: "not written", queued: "heaps waiting"};
+export const wordsOf = (name) => WORDS[name] ?? name;
+
 // Counts at a stage. `kind`: lost, or ended here as it should be ("aside").
 const port = (group, name, kind, meaning) =>
     ({name, kind, meaning, of: (view) => total(view.ports, (one) => one[group][name])});

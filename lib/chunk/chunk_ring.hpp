@@ -10,6 +10,7 @@
 
 #include "base/armed_event.hpp"
 #include "base/own_ring.hpp"
+#include "base/setting_limits.hpp"
 #include "chunk/chunk.hpp"
 #include "chunk/chunk_queue.hpp"
 #include "chunk/placement.hpp"
@@ -33,7 +34,7 @@ struct RingCounts {
 /// lcore's side. No function of either side waits for another thread.
 class ChunkRing {
   public:
-    static constexpr std::size_t kMaxChunks = 65536;
+    static constexpr std::size_t kMaxChunks = kMostChunks;
     /// Limits the loose chunks that windows have at a time.
     static constexpr std::size_t kMaxLoose = 2048;
 

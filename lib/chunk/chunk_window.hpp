@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/setting_limits.hpp"
 #include "chunk/chunk.hpp"
 #include "chunk/chunk_ring.hpp"
 #include "chunk/resync.hpp"
@@ -25,7 +26,7 @@ enum class Eviction : std::uint8_t {
 };
 
 struct ChunkWindowConfig {
-    static constexpr std::uint32_t kMaxChunks = 256;
+    static constexpr std::uint32_t kMaxChunks = kMostOpenChunks;
     static constexpr std::uint64_t kMostJump = std::numeric_limits<std::int64_t>::max() / 4;
 
     std::uint32_t chunks = 2;  ///< ids that may be open at a time, 1..kMaxChunks

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/setting_limits.hpp"
 #include "base/units.hpp"
 #include "runtime/plan.hpp"
 
@@ -40,14 +41,14 @@ inline constexpr Limits<std::uint32_t> kMtu{68, 65535};
 /// Limits VLAN tags; 0 and 4095 are reserved (IEEE 802.1Q, table 9-2).
 inline constexpr Limits<std::uint16_t> kVlan{1, 4094};
 /// Limits datagrams in the making from fragments. At most 32768 buffers hold them.
-inline constexpr Limits<std::uint32_t> kReassembledDatagrams{16, 4096};
-inline constexpr Limits<std::uint64_t> kMemoryHeaps{4096, std::uint64_t{1} << 46};
+inline constexpr Limits<std::uint32_t> kReassembledDatagrams{16, kMostReassembled};
+inline constexpr Limits<std::uint64_t> kMemoryHeaps{4096, kMostHeapMemory};
 
 /// Limits received packets. 65507 bytes are the most that UDP carries in IPv4. 32 bytes are a SPEAD header
 /// with the three pointers that every packet has.
-inline constexpr Limits<std::uint32_t> kReceivePacket{32, 65507};
+inline constexpr Limits<std::uint32_t> kReceivePacket{32, kMostPacket};
 /// Limits heaps; their coverage is kept in 32-bit ranges.
-inline constexpr Limits<std::uint64_t> kMaxHeapBytes{1, std::uint64_t{2} << 30};
+inline constexpr Limits<std::uint64_t> kMaxHeapBytes{1, kMostHeapBytes};
 
 /// Limits sent packets. 56 bytes are the smallest packet of spead2's packetisation.
 inline constexpr Limits<std::uint32_t> kSendPacket{56, 65507};

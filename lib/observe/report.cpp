@@ -483,7 +483,7 @@ ReportTables report_tables(const Snapshot& now, const Snapshot* before) {
 std::vector<std::string> report_advice(const Snapshot& snapshot) {
     std::vector<std::string> advice;
     for (const stats::Finding& f : stats::findings_of(snapshot))
-        advice.push_back(sentence_of(f, snapshot));
+        advice.push_back(lines_of(f, snapshot));
     for (std::string& sentence : capture_advice(snapshot))
         advice.push_back(std::move(sentence));
     return advice;

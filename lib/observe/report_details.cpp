@@ -121,6 +121,23 @@ void add_port_details(Json& port, const stats::PortSnapshot& p) {
     port["unattributed_packets"] = p.talkers_unattributed;
 }
 
+std::vector<std::string> cures_of(const stats::Finding& finding, const stats::Snapshot& snapshot) {
+    // One that has ended holds no longer.
+    std::vector<std::string> cures;
+    if (finding.until_s == 0)
+        for (const std::string& cure : finding.cures)
+            cures.push_back(snapshot.by_configuration ? with_keys(cure) : cure);
+    return cures;
+}
+
+std::string lines_of(const stats::Finding& finding, const stats::Snapshot& snapshot) {
+    const std::string loss = finding.loss(snapshot.duration_s + snapshot.cleared_s);
+    std::string text = snapshot.by_configuration ? with_keys(loss) : loss;
+    for (const std::string& cure : cures_of(finding, snapshot))
+        text += "\n    - " + cure;
+    return text;
+}
+
 std::string sentence_of(const stats::Finding& finding, const stats::Snapshot& snapshot) {
     const std::string sentence = finding.sentence(snapshot.duration_s + snapshot.cleared_s);
     return snapshot.by_configuration ? with_keys(sentence) : sentence;
@@ -135,7 +152,7 @@ Json findings_json(const stats::Snapshot& snapshot) {
                        {"count", f.count},
                        {"unit", f.unit_text()},
                        {"what", snapshot.by_configuration ? with_keys(f.what_text()) : f.what_text()},
-                       {"fix", snapshot.by_configuration ? with_keys(f.fix) : f.fix},
+                       {"cures", cures_of(f, snapshot)},
                        {"first_s", f.first_s},
                        {"last_s", f.last_s},
                        {"until_s", f.until_s > 0 ? Json(f.until_s) : Json()},

@@ -22,7 +22,9 @@ void add_send_details(nlohmann::ordered_json& send, const stats::SendSnapshot& s
 void add_port_details(nlohmann::ordered_json& port, const stats::PortSnapshot& p);
 /// Returns the finding as a sentence, with configuration keys if a configuration describes the run.
 std::string sentence_of(const stats::Finding& finding, const stats::Snapshot& snapshot);
-/// Returns the losses and their causes: [{"cause", "stage", "where", "count", "unit", "what", "fix",
+/// Returns the loss as a sentence, and below it a line for each cure.
+std::string lines_of(const stats::Finding& finding, const stats::Snapshot& snapshot);
+/// Returns the losses and their causes: [{"cause", "stage", "where", "count", "unit", "what", "cures",
 /// "sentence"}...].
 nlohmann::ordered_json findings_json(const stats::Snapshot& snapshot);
 /// Returns {"index", "count", "endpoints": {"all", "mine"}}.

@@ -31,4 +31,7 @@ struct Machine {
 /// Returns the machine that this process runs on.
 const Machine& this_machine();
 
+/// Returns net.core.rmem_max, the largest receive buffer that a socket may ask for, in bytes; 0: unknown.
+std::uint64_t socket_buffer_limit(const Machine& machine = this_machine());
+
 }  // namespace spead::port

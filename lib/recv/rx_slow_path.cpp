@@ -87,8 +87,10 @@ template <class Decoder>
     }
     source.counters.vlan_tagged += udp.vlan_tags != 0;
     const Target* const target = source.classifier.find(udp);
-    if (target == nullptr)
+    if (target == nullptr) [[unlikely]] {
+        source.strays.note(udp.destination(), udp.dst_port, udp.source());
         return PortOutcome::unmatched;
+    }
     Lane<Decoder>& lane = *lanes_[target->lane];
     lane.endpoints[target->endpoint].packets++;
     if (lane.tap != nullptr && tapped(lane, target->endpoint, mbuf, now)) [[unlikely]]

@@ -18,6 +18,7 @@
 #include "recv/flow_template.hpp"
 #include "recv/reassembler.hpp"
 #include "stats/counters.hpp"
+#include "stats/strays.hpp"
 #include "stats/talkers.hpp"
 
 struct rte_mbuf;
@@ -78,6 +79,7 @@ struct Source {
     FrameRing* hosts = nullptr;  ///< also gets IGMP, ARP, MLD and NDP frames, which are counted; null: none
     std::uint16_t batch = 64;    ///< packets per batch, by their recent size; noted by the lcore
     stats::Talkers talkers;      ///< senders, from samples of their packets
+    stats::Strays strays;        ///< destinations of packets for no stream
     std::uint64_t unattributed = 0;            ///< packets that the next sample represents
     std::unique_ptr<Reassembler> reassembler;  ///< of IP fragments; null: they are refused
     WaitingPackets waiting;  ///< used only if a stream waits for its consumer (on_full = block)
@@ -105,6 +107,7 @@ struct Source {
     /// Restarts everything that is no count. On the lcore.
     void forget_peaks() noexcept {
         talkers = {};
+        strays = {};
         unattributed = 0;
         counters.fewest_free_mbufs = stats::RxCounters::kNeverLooked;
         counters.active = {};

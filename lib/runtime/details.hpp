@@ -6,6 +6,7 @@
 
 #include "recv/rx_agent.hpp"
 #include "stats/counters.hpp"
+#include "stats/strays.hpp"
 #include "stats/stream_times.hpp"
 #include "stats/talkers.hpp"
 
@@ -35,10 +36,12 @@ struct LaneDetails {
 
 struct SourceDetails {
     stats::Talkers talkers;
+    stats::Strays strays;
     std::uint64_t unattributed = 0;
 
     void take(const recv::Source& source) noexcept {
         talkers = source.talkers;
+        strays = source.strays;
         unattributed = source.unattributed;
     }
 };

@@ -64,6 +64,8 @@ struct EngineHooks {
     bool rest_unused_lcores = false;
     /// Makes advice name configuration keys instead of command-line options.
     bool by_configuration = false;
+    /// Holds what cures name besides the plan: the prompt's socket and the file.
+    stats::RunSettings settings{};
     /// Is called on the main thread, within run(), for each event of a watched stream or of a sender
     /// (`stuck`, `unstuck`).
     std::function<void(const std::string& stream, const stats::LastEvent& event)> on_event{};

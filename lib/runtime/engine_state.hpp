@@ -32,10 +32,11 @@ struct Engine::State {
     const EngineHooks hooks;
     RunParts parts;
     LcoreCounts counts{parts.plan, parts.clock, parts.lcores, parts.ports, parts.senders};
-    Snapshots snapshots{{parts.plan, parts.clock, parts.ports, parts.lcores, parts.streams, parts.senders,
-                         parts.captures, parts.health},
+    Snapshots snapshots{{parts.plan, parts.layout, parts.clock, parts.ports, parts.lcores, parts.streams,
+                         parts.senders, parts.captures, parts.health},
                         counts,
-                        hooks.by_configuration};
+                        hooks.by_configuration,
+                        hooks.settings};
     Idling idling{parts.lcores, parts.queues, parts.senders};
     PortOpening opening{{parts.plan, parts.layout, parts.ports, parts.lcores, parts.queues, parts.senders},
                         hooks.drivers};

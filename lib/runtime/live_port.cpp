@@ -10,12 +10,19 @@
 #include <rte_ethdev.h>
 
 #include "base/error.hpp"
+#include "base/setting_limits.hpp"
+#include "memory/mapping.hpp"
 #include "port/buffer_loans.hpp"
+#include "port/device_string.hpp"
+#include "port/machine.hpp"
 #include "port/netdev.hpp"
 
 namespace spead::runtime {
 
 namespace {
+
+/// Holds how many times as large a buffer is tried for a longer queue.
+constexpr std::size_t kLargeFactor = 8;
 
 /// Makes the kernel's membership. The kernel's reports carry the tag of the interface that it joins on.
 std::unique_ptr<port::KernelMembership> membership_of(const port::Port& p,
@@ -70,10 +77,55 @@ void add(stats::NicSnapshot& to, const stats::NicSnapshot& more) {
     to.send_errors += more.send_errors;
 }
 
+/// Finds a larger `buffer_size` that gives the port a longer receive queue, and that the next start accepts.
+void find_larger(const port::PlannedPort& planned, stats::PortSettings& s) {
+    port::PortRequest request = planned.request;
+    const std::size_t free = memory::available_memory();
+    while (request.buffer_size != 0 && 2 * request.buffer_size <= kMostBuffer) {
+        request.buffer_size *= 2;
+        const port::PreparedDevice larger = planned.driver->plan(request);
+        if (larger.eal_bytes() + larger.outside_bytes >
+            planned.device.eal_bytes() + planned.device.outside_bytes + free / 2)
+            return;
+        if (larger.rx.descriptors > planned.device.rx.descriptors) {
+            s.larger_buffer = request.buffer_size;
+            s.larger_queue = larger.rx.descriptors;
+            return;
+        }
+        // Above some size a driver has its longest queue.
+        if (request.buffer_size > kLargeFactor * planned.request.buffer_size)
+            return;
+    }
+}
+
+stats::PortSettings settings_of(const port::PlannedPort& planned, const std::string& netdev) {
+    stats::PortSettings s;
+    s.interface = netdev;
+    s.buffer_size = planned.request.buffer_size;
+    s.reassemble_datagrams = planned.request.reassembled_datagrams;
+    if (planned.device.capabilities.steering == port::Steering::sockets) {
+        // The sockets have one, and their device is none.
+        s.interface =
+            port::DeviceString::parse(planned.request.device, s.interface).find("iface").value_or("");
+        const std::uint64_t limit = port::socket_buffer_limit();
+        s.socket_buffer = limit == 0 ? s.buffer_size : std::min(s.buffer_size, limit);
+    } else if (planned.request.rx_queues != 0 && !planned.device.capabilities.lossless) {
+        try {
+            find_larger(planned, s);
+        } catch (const Error&) {
+            // The device cannot be planned while it is open, so that nothing larger is known.
+        }
+    }
+    return s;
+}
+
 }  // namespace
 
 LivePort::LivePort(const PortPlan& plan, const port::PlannedPort& planned)
-    : plan_(plan), planned_(planned), device_(port::Port::open(planned_)) {
+    : plan_(plan),
+      planned_(planned),
+      device_(port::Port::open(planned_)),
+      settings_(settings_of(planned_, device_->netdev())) {
     host_ = host_of(*device_, planned_, plan_);
 }
 
@@ -264,19 +316,22 @@ stats::PortSnapshot LivePort::snapshot() const {
     s.driver = device_->driver_name();
     s.steering = port::name_of(device_->capabilities().steering);
     s.state = is_.closed ? "closed" : outage_.netdev ? "detached" : is_.off ? "stopped" : "running";
-    if (is_.closed || outage_.netdev) {
-        s.nic = earlier_.nic;
-    } else {
-        s.nic = device_->nic();
-        add(s.nic, earlier_.nic);
-    }
     s.rx_descriptors = device_->rx_sizes().descriptors;
     s.reassembly_places = planned_.request.reassembled_datagrams;
     s.joins_groups = device_->capabilities().membership != port::Membership::none;
     if (host_)
         s.tx_host_frames = earlier_.host_frames + host_->sent();
     s.rules = last_rules_;
+    s.settings = settings_;
     return s;
+}
+
+stats::NicSnapshot LivePort::nic() const {
+    if (is_.closed || outage_.netdev)
+        return earlier_.nic;
+    stats::NicSnapshot counts = device_->nic();
+    add(counts, earlier_.nic);
+    return counts;
 }
 
 std::vector<std::pair<std::string, std::uint64_t>> LivePort::xstats() const {

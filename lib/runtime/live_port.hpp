@@ -112,8 +112,10 @@ class LivePort {
     std::vector<std::pair<std::string, std::uint64_t>> xstats() const;
     /// Returns what its devices could not write or read of their files, a sentence each.
     std::vector<std::string> problems() const;
-    /// Returns the port's part of a snapshot, without the counts of lcores.
+    /// Returns the port's part of a snapshot, without the counts of lcores and of the device.
     stats::PortSnapshot snapshot() const;
+    /// Returns the counts of its devices.
+    stats::NicSnapshot nic() const;
 
   private:
     const PortPlan plan_;
@@ -147,6 +149,7 @@ class LivePort {
     PeerWatch peer_;
     std::vector<stats::PassedSnapshot> passed_;
     std::vector<stats::RuleSnapshot> last_rules_;
+    const stats::PortSettings settings_;  ///< of the planned device
 };
 
 }  // namespace spead::runtime

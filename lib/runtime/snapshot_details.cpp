@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include <rte_cycles.h>
@@ -80,6 +81,21 @@ void tell_senders(stats::PortSnapshot& p, const Senders& senders) {
     }
 }
 
+/// Lists the destinations of packets for no stream, over all queues of each port.
+void add_strays(stats::Snapshot& snap, const LcoreSet& lcores) {
+    std::vector<stats::Strays> found(snap.ports.size());
+    for (const auto& w : lcores)
+        for (std::size_t n = 0; n < w->counts.sources.size(); n++)
+            found[w->source_ports[n]].add(w->counts.sources[n].strays);
+    for (std::size_t i = 0; i < found.size(); i++) {
+        std::ranges::stable_sort(found[i].all, std::greater{}, &stats::Strays::Stray::count);
+        for (const stats::Strays::Stray& s : found[i].all)
+            if (s.count != 0)
+                snap.ports[i].strays.push_back(
+                    {to_string(Endpoint{s.address, s.port, {}}), to_string(s.source), s.count});
+    }
+}
+
 }  // namespace
 
 void Snapshots::add_details(stats::Snapshot& snap) {
@@ -104,6 +120,8 @@ void Snapshots::add_details(stats::Snapshot& snap) {
             add_senders(snap.ports[w->source_ports[n]], found[w->source_ports[n]], *w, w->counts.sources[n]);
     for (std::size_t i = 0; i < found.size(); i++)
         tell_senders(snap.ports[i], found[i]);
+    add_strays(snap, of_.lcores);
+    add_settings(snap);
     add_absences(snap);
     // The last counts of a silent lcore may be of different times.
     snap.detailed = !of_.lcores.any_silent();

@@ -104,6 +104,10 @@ stats::Snapshot Snapshots::take(LcoreLook::Depth depth) {
     for (std::size_t i = 0; i < of_.ports.size(); i++)
         snap.ports.push_back(of_.ports[i].snapshot());
     add_lcores(snap, depth);
+    // After the heaps: packets that are lost before an lcore has them are counted before their heaps are
+    // given up.
+    for (std::size_t i = 0; i < of_.ports.size(); i++)
+        snap.ports[i].nic = of_.ports[i].nic();
     of_.captures.add_taken(of_.streams.current(), snap.captures);
     for (std::size_t i = 0; i < snap.streams.size(); i++) {
         add_lanes(*of_.streams.current()[i], snap.streams[i]);

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/capture_set.hpp"
@@ -26,6 +27,7 @@ class Snapshots {
     /// Refers to the objects that a snapshot is made from; all outlive it.
     struct Sources {
         const Plan& plan;
+        const Layout& layout;
         const RunClock& clock;
         const PortSet& ports;
         const LcoreSet& lcores;
@@ -36,9 +38,12 @@ class Snapshots {
     };
 
     /// Takes the sources. `by_configuration`: advice names configuration keys instead of command-line
-    /// options.
-    Snapshots(const Sources& sources, LcoreCounts& counts, bool by_configuration)
-        : of_(sources), counts_(counts), by_configuration_(by_configuration) {}
+    /// options. `settings`: what only the program knows of them, for cures.
+    Snapshots(const Sources& sources, LcoreCounts& counts, bool by_configuration, stats::RunSettings settings)
+        : of_(sources),
+          counts_(counts),
+          by_configuration_(by_configuration),
+          settings_(std::move(settings)) {}
 
     /// Returns counts since the start. Throws LcoreLost only for full_then_forget.
     stats::Snapshot take(LcoreLook::Depth depth = LcoreLook::Depth::counts);
@@ -57,12 +62,16 @@ class Snapshots {
     void add_lcores(stats::Snapshot& snap, LcoreLook::Depth depth);
     stats::LcoreSnapshot snapshot_of(const Worker& w) const;
     void add_details(stats::Snapshot& snap);
+    void add_settings(stats::Snapshot& snap);
+    void look_at_machine();
     void add_absences(stats::Snapshot& snap);
     void look_for_absences(const stats::Snapshot& snap);
 
     const Sources of_;
     LcoreCounts& counts_;
     const bool by_configuration_;
+    stats::RunSettings settings_;
+    std::chrono::steady_clock::time_point next_look_at_machine_{};
     std::optional<stats::Snapshot> base_;  ///< taken when the counters were cleared
     stats::FindingLog findings_;
     std::map<std::uint32_t, std::vector<std::string>> unowned_;  ///< by stream's number; at the last look

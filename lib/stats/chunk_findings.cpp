@@ -11,6 +11,7 @@
 #include "base/endpoint.hpp"
 #include "base/outcome.hpp"
 #include "stats/sink_findings.hpp"
+#include "stats/stream_cures.hpp"
 
 namespace spead::stats {
 
@@ -78,8 +79,8 @@ std::string place_of_most(const StreamSnapshot& s) {
 
 class ChunkFindings {
   public:
-    ChunkFindings(const StreamSnapshot& s, std::uint64_t missed)
-        : s_(s), missed_(missed), tracked_(s.heaps_started != 0) {}
+    ChunkFindings(const StreamSnapshot& s, std::uint64_t missed, const Advice& advice)
+        : s_(s), missed_(missed), advice_(advice), tracked_(s.heaps_started != 0) {}
 
     std::vector<Finding> all() {
         for (const Refusal& r : kRefusals)
@@ -107,9 +108,9 @@ class ChunkFindings {
 
   private:
     void add(Cause cause, Stage stage, std::uint64_t count, std::string_view unit, std::string what,
-             std::string fix) {
+             Cures cures) {
         if (count != 0)
-            all_.push_back({cause, stage, s_.name, count, unit, std::move(what), std::move(fix)});
+            all_.push_back({cause, stage, s_.name, count, unit, std::move(what), std::move(cures)});
     }
 
     std::string fix_of(const Refusal& r) const {
@@ -153,7 +154,7 @@ class ChunkFindings {
         add(Cause::max_live_too_small, Stage::window, s_.heaps_interleaved_evictions, "heaps",
             "were given up while their packets still came: more of them arrive at the same time than are "
             "tracked",
-            "raise --max-heaps to the heaps that arrive at the same time");
+            advice_.raise(s_, kMaxLive));
     }
 
     /// Returns the packets that were too far behind the open chunks.
@@ -161,20 +162,32 @@ class ChunkFindings {
         return std::min(s_.chunks.long_past, packets_of(s_, PacketOutcome::late));
     }
 
+    /// Returns the actions that keep chunks open for longer. There are more chunks than the window has.
+    Cures wider_window() const {
+        const std::uint64_t wider = std::min(2 * s_.settings.window, kWindow.most);
+        Cures cures;
+        if (s_.settings.window != 0 && wider >= s_.settings.chunks)
+            cures.push_back(advice_.raise_to(s_, kChunks, 2 * wider));
+        if (std::string wide = advice_.raise(s_, kWindow); !wide.empty())
+            cures.push_back(std::move(wide));
+        cures.push_back("find out why these senders are behind the others");
+        return cures;
+    }
+
     void late() {
         const std::uint64_t count = packets_of(s_, PacketOutcome::late) - long_past();
         const bool timed_out = tracked_ && s_.heaps_ended[static_cast<std::size_t>(HeapEnd::timed_out)] != 0;
-        const std::string fix =
-            s_.heaps_interleaved_evictions != 0 ? "raise --max-heaps"
-            : timed_out                         ? "raise --heap-timeout, or turn it off"
-            : s_.chunks.timed_out != 0          ? "raise `timeout` of [receive.chunk], or turn it off"
+        const Cures cures =
+            s_.heaps_interleaved_evictions != 0 ? Cures(advice_.raise(s_, kMaxLive))
+            : timed_out                         ? Cures("raise --heap-timeout, or turn it off")
+            : s_.chunks.timed_out != 0          ? Cures("raise `timeout` of [receive.chunk], or turn it off")
             : s_.chunks.out_waited != 0
-                ? "raise `patience` of [receive.chunk], and give each lcore a CPU of its own"
-                : "raise --chunk-window, or find out why these senders are behind the others";
+                ? Cures{"raise `patience` of [receive.chunk]", "give each lcore a CPU of its own"}
+                : wider_window();
         add(Cause::late, Stage::window, count, "packets",
             fmt::format("came after their chunk had been handed over{}{}",
                         tracked_ ? ", or their heap given up" : "", sources_text(s_.late_sources, count)),
-            fix);
+            cures);
     }
 
     void future() {
@@ -201,10 +214,10 @@ class ChunkFindings {
         const double load = s_.chunks.consumer_load();
         const std::string what = "came when free chunks had run out";
         if (load <= 1)
-            return add(Cause::no_chunk, Stage::consumer, count, "packets", what, "raise --chunks");
+            return add(Cause::no_chunk, Stage::consumer, count, "packets", what, advice_.raise(s_, kChunks));
         add(Cause::no_chunk, Stage::consumer, count, "packets",
             fmt::format("{}: the consumer takes {:.1f} times as long as a chunk lasts", what, load),
-            "do less per chunk; more --chunks only help with pauses of the consumer");
+            Cures{"do less per chunk", "more --chunks only help with pauses of the consumer"});
     }
 
     /// Finds missing heaps that losses on this machine do not explain: a packet that was lost or refused
@@ -223,9 +236,16 @@ class ChunkFindings {
                 : lost == 1  ? ", of "
                              : ", most of them of ",
                 most),
-            most.empty() ? "look at the senders' own losses, send in smaller bursts (--burst-size), and look "
-                           "for drops in the switches"
-                         : fmt::format("look at the sender of {}, and at its way here", most));
+            against_loss(most));
+    }
+
+    Cures against_loss(const std::string& most) const {
+        if (!most.empty())
+            return fmt::format("look at the sender of {}, and at its way here", most);
+        Cures cures = where_packets_went(s_, advice_);
+        cures.push_back("look at the senders' own losses, and send in smaller bursts (--burst-size)");
+        cures.push_back("look for drops in the switches on the way");
+        return cures;
     }
 
     /// Names places of which the last chunks had nothing.
@@ -248,6 +268,7 @@ class ChunkFindings {
 
     const StreamSnapshot& s_;
     std::uint64_t missed_;
+    const Advice& advice_;
     bool tracked_;  ///< its heaps were followed, for a while at least
     std::vector<Finding> all_;
 };
@@ -288,8 +309,8 @@ std::uint64_t lost_packets_of_chunks(const StreamSnapshot& s) {
     return lost;
 }
 
-std::vector<Finding> chunk_findings(const StreamSnapshot& s, std::uint64_t missed) {
-    return ChunkFindings(s, missed).all();
+std::vector<Finding> chunk_findings(const StreamSnapshot& s, std::uint64_t missed, const Advice& advice) {
+    return ChunkFindings(s, missed, advice).all();
 }
 
 }  // namespace spead::stats

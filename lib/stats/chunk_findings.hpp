@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "stats/advice.hpp"
 #include "stats/finding.hpp"
 #include "stats/snapshot.hpp"
 
@@ -16,7 +17,7 @@ namespace spead::stats {
 std::uint64_t lost_packets_of_chunks(const StreamSnapshot& s);
 /// Returns the findings that only a stream with chunks can have. `missed`: packets that its ports lost, and
 /// packets that other streams lost of the same chunks.
-std::vector<Finding> chunk_findings(const StreamSnapshot& s, std::uint64_t missed);
+std::vector<Finding> chunk_findings(const StreamSnapshot& s, std::uint64_t missed, const Advice& advice);
 /// Returns the ranges of places of an axis whose present part `is_wanted` likes: "1, 3 and 17-20". Beyond a
 /// few, their number.
 std::string places_text(const AxisPresence& axis, const std::function<bool(std::size_t)>& is_wanted);

@@ -10,40 +10,29 @@
 #include "base/counted.hpp"
 #include "base/endpoint.hpp"
 #include "base/heap_limits.hpp"
+#include "stats/advice.hpp"
 #include "stats/chunk_findings.hpp"
-#include "stats/fragment_findings.hpp"
 #include "stats/loss_record.hpp"
+#include "stats/nothing_came_finding.hpp"
 #include "stats/path_findings.hpp"
+#include "stats/port_findings.hpp"
 #include "stats/rates.hpp"
 #include "stats/since.hpp"
 #include "stats/sink_findings.hpp"
-#include "stats/stream_ports.hpp"
+#include "stats/stream_cures.hpp"
 
 namespace spead::stats {
 
 namespace {
 
-/// Holds the seconds without packets after which a stream is reported.
-constexpr double kPatience = 3;
-/// Holds the seconds of absence that other work on the CPU does not explain.
-constexpr double kStopped = 0.5;
+/// Holds the number of senders up to which advice names them.
+constexpr std::size_t kFewSenders = 4;
 
 std::uint64_t of(const StreamSnapshot& s, PacketOutcome o) {
     return s.packets[static_cast<std::size_t>(o)];
 }
 std::uint64_t of(const StreamSnapshot& s, HeapEnd e) {
     return s.heaps_ended[static_cast<std::size_t>(e)];
-}
-std::uint64_t of(const PortSnapshot& p, PortOutcome o) {
-    return p.rx[static_cast<std::size_t>(o)];
-}
-
-std::string duration_text(double seconds) {
-    return seconds < 1 ? fmt::format("{:.3g} ms", seconds * 1000) : fmt::format("{:.1f} s", seconds);
-}
-
-std::string percent(double share) {
-    return fmt::format("{:.0f} %", share * 100);
 }
 
 class Findings {
@@ -52,33 +41,32 @@ class Findings {
 
     void refused_by_decoder(const StreamSnapshot& s);
     void stream(const StreamSnapshot& s);
-    void port(const PortSnapshot& p);
+    void port(const PortSnapshot& p) {
+        std::ranges::move(port_findings(p, advice_), std::back_inserter(all_));
+    }
     void send(const SendSnapshot& s);
     void lcore(const LcoreSnapshot& l);
     std::vector<Finding> take() { return std::move(all_); }
 
   private:
     void add(Cause cause, Stage stage, const std::string& where, std::uint64_t count, std::string_view unit,
-             std::string what, std::string fix) {
+             std::string what, Cures cures) {
         if (count != 0)
-            all_.push_back({cause, stage, where, count, unit, std::move(what), std::move(fix)});
+            all_.push_back({cause, stage, where, count, unit, std::move(what), std::move(cures)});
     }
     void duplicates(const StreamSnapshot& s);
     void incomplete(const StreamSnapshot& s);
     void dropped(const StreamSnapshot& s);
     void ghosts(const StreamSnapshot& s);
     void memory(const StreamSnapshot& s);
-    void nothing_came(const StreamSnapshot& s);
-    void missed(const PortSnapshot& p);
-    void unmatched(const PortSnapshot& p);
-    void no_buffers(const PortSnapshot& p);
-    void nic_errors(const PortSnapshot& p);
-    bool waits_for_packets(const StreamSnapshot& s) const;
+    void absence(const StreamSnapshot& s);
+    Cures against_network_loss(const StreamSnapshot& s) const;
     std::uint64_t missed_for(const StreamSnapshot& s) const;
     std::uint64_t missed_for_chunks(const StreamSnapshot& s) const;
     std::vector<std::string> senders_to(const std::string& stream) const;
 
     const Snapshot& snapshot_;
+    const Advice advice_{snapshot_};
     std::vector<Finding> all_;
 };
 
@@ -139,9 +127,9 @@ void Findings::memory(const StreamSnapshot& s) {
     add(Cause::consumer_holds_pool, Stage::memory, s.name, why.consumer_held, "packets",
         fmt::format("had no memory left for their heap while up to {} waited for the consumer",
                     counted(why.queue_most, "heaps")),
-        "do less per heap, or raise --memory");
+        with(faster_consumer(s), advice_.raise_memory(s)));
     add(Cause::pool_too_small, Stage::memory, s.name, why.pool_full, "packets",
-        "had no memory left for their heap", "raise --memory, or take heaps faster");
+        "had no memory left for their heap", with(advice_.raise_memory(s), faster_consumer(s)));
 }
 
 /// Finds heaps that the hand-over queue had no place for, or that would have held memory that others need.
@@ -155,11 +143,11 @@ void Findings::dropped(const StreamSnapshot& s) {
             : fmt::format(": up to {} of {} of the hand-over queue {} taken", why.queue_most,
                           counted(why.queue_capacity, "places"), word_for(why.queue_most, "was", "were"));
     add(Cause::consumer_too_slow, Stage::consumer, s.name, why.queue_full, "heaps",
-        "were thrown away because the consumer was slow" + places, "raise --ring-heaps or do less per heap");
+        "were thrown away because the consumer was slow" + places, longer_queue(s, advice_));
     add(Cause::consumer_holds_pool, Stage::memory, s.name, why.memory_held, "heaps",
         "were thrown away because heaps that wait for the consumer held the memory that new ones need" +
             places,
-        "raise --memory, or do less per heap");
+        with(advice_.raise_memory(s), faster_consumer(s)));
 }
 
 /// Returns an upper limit of the heaps that can have begun before their groups were joined: one for each
@@ -191,6 +179,19 @@ void Findings::ghosts(const StreamSnapshot& s) {
                 : fmt::format(" ({} of them were not delivered)", s.heaps_dropped_ghosts)),
         "find out who sends packets with stray heap counts to this endpoint, or name the right source in it "
         "(GROUP:PORT@SOURCE); if nobody does, nearly all packets are lost on the way");
+}
+
+Cures Findings::against_network_loss(const StreamSnapshot& s) const {
+    Cures cures = where_packets_went(s, advice_);
+    const std::vector<std::string> senders = senders_to(s.name);
+    cures.push_back(
+        senders.empty() || senders.size() > kFewSenders
+            ? std::string("look at the sender's own losses, and send in smaller bursts (--burst-size)")
+            : fmt::format("at {}, look at the sender's own losses, and send in smaller bursts "
+                          "(--burst-size)",
+                          fmt::join(senders, ", ")));
+    cures.push_back("look for drops in the switches on the way");
+    return cures;
 }
 
 /// Returns the packets that the stream's port lost.
@@ -240,51 +241,12 @@ void Findings::incomplete(const StreamSnapshot& s) {
                                    : fmt::format(" (of the first {} perhaps because they began before their "
                                                  "group was joined)",
                                                  first)),
-            "look at the sender's own losses, send in smaller bursts (--burst-size), and look for drops in "
-            "the switches");
+            against_network_loss(s));
 }
 
-/// Returns whether the stream is received, and without a packet so far.
-bool Findings::waits_for_packets(const StreamSnapshot& s) const {
-    return s.received == 0 && (s.state.empty() || s.state == "received");
-}
-
-/// Finds why nothing came at all.
-void Findings::nothing_came(const StreamSnapshot& s) {
-    const std::optional<PortSnapshot> port = ports_of(snapshot_, s);
-    const double seconds = snapshot_.duration_s - s.changed_s;
-    if (!waits_for_packets(s) || seconds < kPatience || !port || of(*port, PortOutcome::unmatched) != 0)
-        return;
-    const auto say = [&](std::string what, std::string fix) {
-        add(Cause::nothing_came, Stage::network, s.name, static_cast<std::uint64_t>(seconds), "seconds",
-            std::move(what), std::move(fix));
-    };
-    if (port->link_down)
-        return say(
-            fmt::format("without a packet: {} {} no link", port->name, s.path_ports.empty() ? "has" : "have"),
-            "look at the cable and at the other end");
-    if (!s.unowned.empty())
-        return say(fmt::format("without a packet: no network interface here has the address {}, so nobody "
-                               "answers who asks for it (ARP, NDP)",
-                               fmt::join(s.unowned, ", ")),
-                   "give it to the interface (`ip addr add`), or send to one of its addresses");
-    if (!port->passed.empty()) {
-        const PassedSnapshot& most = port->passed.front();
-        return say(fmt::format("without a packet, while {} left UDP packets to the kernel, most of them "
-                               "({}) for {} from {}",
-                               port->name, most.packets, most.endpoint, most.source),
-                   "compare the endpoints with the sender's destinations");
-    }
-    say(of(*port, PortOutcome::stream) != 0
-            ? fmt::format("without a packet, while other streams of {} had some", port->name)
-        : port->rx_packets != 0
-            ? fmt::format("without a packet, while {} had other packets than UDP", port->name)
-            : fmt::format("without a packet, and {} had none at all", port->name),
-        port->joins_groups
-            ? fmt::format("check whether the sender sends on this network, and whether the switches forward "
-                          "the group ({} snooping needs a querier)",
-                          membership_protocol(s))
-            : "check whether the sender sends to these endpoints");
+void Findings::absence(const StreamSnapshot& s) {
+    if (std::optional<Finding> nothing = nothing_came_finding(s, advice_))
+        all_.push_back(std::move(*nothing));
 }
 
 /// Finds packets that the decoder refuses.
@@ -307,18 +269,18 @@ void Findings::stream(const StreamSnapshot& s) {
     const PortSnapshot* const port = find(snapshot_.ports, s.port);
     if (port == nullptr || port->rx_oversized_frames < of(s, PacketOutcome::oversize))
         add(Cause::packets_too_large, Stage::packet, s.name, of(s, PacketOutcome::oversize), "packets",
-            "were larger than --max-packet-size", "raise it");
+            "were larger than --max-packet-size", advice_.raise(s, kMaxPacketSize));
     refused_by_decoder(s);
     std::ranges::move(path_findings(s, snapshot_.duration_s - s.changed_s), std::back_inserter(all_));
     add(Cause::heaps_too_large, Stage::packet, s.name, of(s, PacketOutcome::heap_too_big), "packets",
-        "were of heaps larger than --max-heap-bytes", "raise it");
+        "were of heaps larger than --max-heap-bytes", larger_heaps(s, advice_));
     if (s.chunks.any()) {
-        std::ranges::move(chunk_findings(s, missed_for_chunks(s)), std::back_inserter(all_));
+        std::ranges::move(chunk_findings(s, missed_for_chunks(s), advice_), std::back_inserter(all_));
         duplicates(s);
         // Tracked heaps only.
         ghosts(s);
         memory(s);
-        nothing_came(s);
+        absence(s);
         return;
     }
     add(Cause::contradictions, Stage::packet, s.name, of(s, PacketOutcome::inconsistent), "packets",
@@ -330,11 +292,11 @@ void Findings::stream(const StreamSnapshot& s) {
     incomplete(s);
     add(Cause::max_live_too_small, Stage::window, s.name, s.heaps_interleaved_evictions, "heaps",
         "were given up while their packets still came: senders interleave",
-        "raise --max-heaps, or give each sender a substream (--substreams)");
+        more_live(s, advice_, "give each sender a substream (--substreams)"));
     if (s.heaps_interleaved_evictions == 0)
         add(Cause::late, Stage::window, s.name, of(s, PacketOutcome::late), "packets",
             "came after their heap had been given up" + late_path(s),
-            "raise --max-heaps, or --heap-timeout if it is set");
+            more_live(s, advice_, s.settings.heap_timeout == 0 ? "" : "raise --heap-timeout"));
     ghosts(s);
     memory(s);
     dropped(s);
@@ -343,111 +305,7 @@ void Findings::stream(const StreamSnapshot& s) {
         "look in the log for what failed, and start the run anew; --heap-memory none needs no engine");
     if (std::optional<Finding> unwritten = unwritten_finding(s, s.heaps_unwritten, "heaps"))
         all_.push_back(std::move(*unwritten));
-    nothing_came(s);
-}
-
-/// Finds why packets were lost before an lcore fetched them. Nobody misses those of a port without a stream.
-void Findings::missed(const PortSnapshot& p) {
-    if (std::ranges::none_of(snapshot_.streams, [&p](const auto& s) { return s.comes_by(p.name); }))
-        return;
-    // The kernel counts them with the others.
-    const std::string_view or_wrong =
-        p.driver == "net_kernel" ? "; or senders' UDP checksums are wrong (compare UdpInCsumErrors of nstat)"
-                                 : "";
-    MissedWhile why = p.missed_while;
-    explain_missed(why, p.nic.missed - std::min(p.nic.missed, why.explained()), p, snapshot_.lcores,
-                   snapshot_.ticks_per_second);
-    add(Cause::lcore_too_slow, Stage::lcore, p.name, why.busy, "packets",
-        fmt::format("were lost before they could be fetched: lcore {} did not keep up (busy {} of the time, "
-                    "{} of its bursts were full)",
-                    why.busy_lcore, percent(why.most_busy), percent(why.most_full)),
-        fmt::format(
-            "use more --lcores, a CPU of its own, or a sink that needs less; a larger --buffer-size helps "
-            "with bursts only{}",
-            or_wrong));
-    add(Cause::lcore_interrupted, Stage::lcore, p.name, why.interrupted, "packets",
-        fmt::format("were lost before they could be fetched: lcore {} was off its CPU for up to {}",
-                    why.interrupted_lcore, duration_text(why.longest_s)),
-        fmt::format(
-            "{}{}",
-            why.longest_s >= kStopped
-                ? "was the program stopped (SIGSTOP, a debugger), or the machine suspended? If not, give "
-                  "the lcore a CPU of its own (isolcpus, no other work there)"
-                : "give it a CPU of its own (isolcpus, no other work there), use --poll busy, or raise "
-                  "--buffer-size",
-            or_wrong));
-    add(Cause::engine_too_slow, Stage::memory, p.name, why.engine_behind, "packets",
-        fmt::format("were lost before they could be fetched: an engine had not moved enough payload to take "
-                    "more ({} left packets in the queue)",
-                    counted(p.rx_gather_full, "polls")),
-        "send less to this engine or in larger packets, or receive a stream of it without one (--heap-memory "
-        "none)");
-    add(Cause::receive_ring_short, Stage::port, p.name, why.idle, "packets",
-        p.rx_descriptors == 0
-            ? std::string("were lost before they could be fetched, although the lcore had time")
-            : fmt::format("were lost before they could be fetched, although the lcore had time: more came at "
-                          "once than the {} packets that the port can queue",
-                          p.rx_descriptors),
-        fmt::format("raise --buffer-size, use --poll busy, or send in smaller bursts{}", or_wrong));
-}
-
-/// Finds other traffic. It is normal on a port, so it is reported only if a stream gets nothing, or hardly
-/// anything.
-void Findings::unmatched(const PortSnapshot& p) {
-    const std::uint64_t count = of(p, PortOutcome::unmatched);
-    std::vector<std::string> without;
-    for (const StreamSnapshot& s : snapshot_.streams)
-        if (waits_for_packets(s) && s.comes_by(p.name))
-            without.push_back(s.name);
-    if (without.empty() && count <= of(p, PortOutcome::stream))
-        return;
-    std::string from;
-    for (const TalkerSnapshot& t : p.talkers)
-        if (t.stream.empty() && from.empty())
-            from = fmt::format(", {}from {}", count == 1 ? "" : "most of them ", t.source);
-    add(Cause::unmatched, Stage::classify, p.name, count, "packets",
-        fmt::format("were for groups, ports or sources that no stream names{}{}", from,
-                    without.empty() ? std::string()
-                                    : fmt::format(", while {} received nothing", fmt::join(without, ", "))),
-        "compare the endpoints with the sender's destinations");
-}
-
-void Findings::no_buffers(const PortSnapshot& p) {
-    std::uint64_t held = 0;
-    for (const StreamSnapshot& s : snapshot_.streams)
-        if (s.comes_by(p.name))
-            held += s.held_now;
-    std::string what = "the port had no buffer to receive into";
-    if (p.buffers)
-        what += fmt::format(": down to {} of {} were free", p.buffers->fewest_free, p.buffers->size);
-    if (held != 0)
-        what += fmt::format(", and filters hold {}", held);
-    add(Cause::no_buffers, Stage::port, p.name, p.nic.no_mbuf, "times", std::move(what),
-        held == 0 ? "raise --buffer-size" : "give held packets back sooner, or raise `held_buffers`");
-}
-
-void Findings::nic_errors(const PortSnapshot& p) {
-    const std::uint64_t sending = std::min(p.nic.send_errors, p.nic.errors);
-    add(Cause::nic_errors, Stage::port, p.name, p.nic.errors - sending, "errors",
-        "were counted by the device, in receiving",
-        "look at its own counters (ethtool -S, or xstats), cables and transceivers");
-    add(Cause::nic_errors, Stage::transmit, p.name, sending, "errors",
-        "were counted by the device, in sending",
-        "look at its own counters (ethtool -S, or xstats), and whether the packets fit its MTU");
-}
-
-void Findings::port(const PortSnapshot& p) {
-    std::ranges::move(fragment_findings(p), std::back_inserter(all_));
-    add(Cause::bad_checksums, Stage::network, p.name, of(p, PortOutcome::bad_checksum), "packets",
-        "had a wrong checksum", "look at cables, transceivers and the sender");
-    add(Cause::gso_frames, Stage::network, p.name, p.rx_oversized_frames, "frames",
-        "were longer than the link or --max-packet-size allows",
-        "a sender on this machine must cut its packets itself: `ethtool -K INTERFACE tx-udp-segmentation "
-        "off` on its interface; packets that are so long on the wire need a larger --max-packet-size");
-    missed(p);
-    no_buffers(p);
-    nic_errors(p);
-    unmatched(p);
+    absence(s);
 }
 
 void Findings::send(const SendSnapshot& s) {

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/counted.hpp"
 
@@ -116,17 +117,28 @@ std::string Finding::what_text() const {
 }
 
 std::string Finding::sentence() const {
-    if (until_s > 0)
-        return fmt::format("{}: {} {} {} (until {} was changed after {:.1f} s of the run)", where, count,
-                           unit_text(), what_text(), where, until_s);
-    return fmt::format("{}: {} {} {}; {}", where, count, unit_text(), what_text(), fix);
+    return loss(0) + joined_cures();
 }
 
 std::string Finding::sentence(double now) const {
-    std::string text = sentence();
-    if (until_s == 0 && last_s > 0 && now - last_s > kLately)
-        text += fmt::format(" (last after {:.1f} s of the run)", last_s);
-    return text;
+    return loss(0) + joined_cures() + last_clause(now);
+}
+
+std::string Finding::loss(double now) const {
+    std::string text = fmt::format("{}: {} {} {}", where, count, unit_text(), what_text());
+    if (until_s > 0)
+        text += fmt::format(" (until {} was changed after {:.1f} s of the run)", where, until_s);
+    return text + last_clause(now);
+}
+
+std::string Finding::joined_cures() const {
+    return until_s > 0 || cures.empty() ? std::string() : fmt::format("; {}", fmt::join(cures, "; "));
+}
+
+std::string Finding::last_clause(double now) const {
+    return until_s == 0 && last_s > 0 && now - last_s > kLately
+               ? fmt::format(" (last after {:.1f} s of the run)", last_s)
+               : std::string();
 }
 
 }  // namespace spead::stats

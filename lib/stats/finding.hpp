@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 /// Holds the result of a diagnosis; stats/diagnosis.hpp makes it.
 namespace spead::stats {
@@ -75,6 +78,16 @@ std::string_view name_of(Cause cause);
 /// Holds the seconds after which a loss that no longer grows is over.
 inline constexpr double kLately = 5;
 
+/// Lists what to do about a loss, a clause each: "raise --ring-heaps". Commands, keys and values stand
+/// between backticks, and can be used as they are.
+class Cures : public std::vector<std::string> {
+  public:
+    Cures() = default;
+    Cures(std::initializer_list<std::string> all) : std::vector<std::string>(all) {}
+    Cures(std::string only) { push_back(std::move(only)); }
+    Cures(const char* only) : Cures(std::string(only)) {}
+};
+
 struct Finding {
     Cause cause{};
     Stage stage{};
@@ -82,7 +95,7 @@ struct Finding {
     std::uint64_t count = 0;  ///< how many
     std::string_view unit;    ///< packets, heaps, frames... in the plural
     std::string what;         ///< the loss and its cause: the rest of a sentence after the count and unit
-    std::string fix;          ///< the usual fix
+    Cures cures;              ///< the most likely one first
     /// Holds the seconds of the run at which the count was first above 0, and at which it grew last. Equal to
     /// 0 if the run was not followed.
     double first_s = 0;
@@ -94,12 +107,18 @@ struct Finding {
     /// Returns the unit and `what` as they go with the count: "heap" and "was lost" for one of them.
     std::string_view unit_text() const noexcept;
     std::string what_text() const;
-    /// Returns "s0: 12 heaps were thrown away because the consumer was slow; raise --ring-heaps or do less
-    /// per heap". If it has ended, it says when, and names no fix.
+    /// Returns "s0: 12 heaps were thrown away because the consumer was slow; raise --ring-heaps; do less per
+    /// heap". If it has ended, it says when, and names no cure.
     std::string sentence() const;
     /// Returns the same for a reader at `now`, in seconds of the run: if it has not grown lately, it says
     /// when it grew last.
     std::string sentence(double now) const;
+    /// Returns the same without the cures.
+    std::string loss(double now) const;
+
+  private:
+    std::string joined_cures() const;
+    std::string last_clause(double now) const;
 };
 
 }  // namespace spead::stats

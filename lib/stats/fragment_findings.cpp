@@ -1,21 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stats/fragment_findings.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "base/outcome.hpp"
+#include "base/setting_limits.hpp"
 
 namespace spead::stats {
+
+namespace {
+
+std::string more_datagrams(const PortSnapshot& p) {
+    const std::uint64_t now = p.settings.reassemble_datagrams;
+    return now == 0 || now >= kMostReassembled
+               ? std::string("raise `reassemble_datagrams` of the port")
+               : fmt::format("set `reassemble_datagrams = {}` in [[port]] of {} (now {}), and restart",
+                             std::min(2 * now, kMostReassembled), p.name, now);
+}
+
+}  // namespace
 
 std::vector<Finding> fragment_findings(const PortSnapshot& p) {
     std::vector<Finding> all;
     const auto add = [&](Cause cause, Stage stage, std::uint64_t count, std::string_view unit,
-                         std::string what, std::string fix) {
+                         std::string what, Cures cures) {
         if (count != 0)
-            all.push_back({cause, stage, p.name, count, unit, std::move(what), std::move(fix)});
+            all.push_back({cause, stage, p.name, count, unit, std::move(what), std::move(cures)});
     };
     const std::uint64_t refused = p.rx[static_cast<std::size_t>(PortOutcome::fragment)];
     if (p.reassembly_places == 0)
@@ -41,7 +55,7 @@ std::vector<Finding> fragment_findings(const PortSnapshot& p) {
     add(Cause::reassembly_full, Stage::lcore, r.crowded_out, "datagrams",
         fmt::format("were given up to make room for others: the port has places for {} that are not whole",
                     p.reassembly_places),
-        "raise `reassemble_datagrams` of the port, or look for a sender that floods it with fragments");
+        Cures{more_datagrams(p), "look for a sender that floods it with fragments"});
     return all;
 }
 

@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include "base/shell_word.hpp"
+
 namespace spead::stats {
 
 std::optional<Finding> unwritten_finding(const StreamSnapshot& s, std::uint64_t count,
@@ -17,9 +19,10 @@ std::optional<Finding> unwritten_finding(const StreamSnapshot& s, std::uint64_t 
                        unit,
                        fmt::format("were not written: {}", s.sink_loss),
                        s.sink_lacks_place
-                           ? "give the run another directory; shards that are further behind than the first "
-                             "one's `window` need a larger one"
-                           : "let the readers keep up, or make the ring with more blocks (dada_db -n)"};
+                           ? Cures{"give the run another directory",
+                                   "shards that are further behind than "
+                                   "the first one's `window` need a larger one"}
+                           : Cures{"let the readers keep up", "make the ring with more blocks (dada_db -n)"}};
     return Finding{
         Cause::sink_failed,
         Stage::consumer,
@@ -27,7 +30,11 @@ std::optional<Finding> unwritten_finding(const StreamSnapshot& s, std::uint64_t 
         count,
         unit,
         "were not written: the sink had failed",
-        "make room, then `stream stop` and `stream start` it at the prompt, or start the run anew"};
+        Cures{s.settings.directory.empty()
+                  ? std::string("make room")
+                  : fmt::format("make room: `df -h {}` shows what is left", shell_word(s.settings.directory)),
+              fmt::format("then enter `stream stop {0}` and `stream start {0}` at the prompt, or restart",
+                          s.name)}};
 }
 
 }  // namespace spead::stats

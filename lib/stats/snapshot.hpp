@@ -17,6 +17,7 @@
 #include "stats/few_sources.hpp"
 #include "stats/finding.hpp"
 #include "stats/losses.hpp"
+#include "stats/settings.hpp"
 #include "stats/stream_event.hpp"
 
 /// Holds one consistent picture of a run; the report, the prompt, telemetry and metrics are views of it.
@@ -154,6 +155,7 @@ struct StreamSnapshot {
     // As configured.
     std::uint64_t queue_heaps = 0;  ///< how many the hand-over queues hold, of all lcores together
     double expected_rate = 0;       ///< `bytes` per second; 0: nothing is expected
+    StreamSettings settings{};      ///< for cures
 
     /// Adds one lcore's block. `delivered` and `unwritten`: heaps of that block's queue that the consumer has
     /// finished, read not before the block.
@@ -268,7 +270,7 @@ struct TalkerSnapshot {
     std::uint64_t excess = 0;   ///< of them, at most so many were from others
 };
 
-/// Counts UDP packets to one endpoint that the rules of a port left to the kernel.
+/// Counts UDP packets to one endpoint: that the rules of a port left to the kernel, or that no stream names.
 struct PassedSnapshot {
     std::string endpoint;
     std::string source;  ///< of one of them
@@ -325,6 +327,9 @@ struct PortSnapshot {
     /// Lists packets without a rule that went to the kernel, most packets first; filled in while a stream
     /// gets nothing, if the port's rules can count them.
     std::vector<PassedSnapshot> passed;
+    /// Lists destinations of packets for no stream, most packets first. Counts are not too high.
+    std::vector<PassedSnapshot> strays;
+    PortSettings settings{};  ///< for cures
 
     void add(const RxCounters& queue);
 };
@@ -387,6 +392,7 @@ struct Snapshot {
     std::vector<CaptureSnapshot> captures;
     std::vector<ReplaySnapshot> replays;
     bool by_configuration = false;  ///< advice names configuration keys instead of command-line options
+    RunSettings settings{};         ///< for cures
     /// Holds the losses and their causes, from the log that followed the run; none: diagnose() finds them
     /// from the counts alone.
     std::optional<std::vector<Finding>> findings;

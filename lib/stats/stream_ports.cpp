@@ -2,6 +2,7 @@
 #include "stats/stream_ports.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include <fmt/core.h>
 
@@ -23,11 +24,22 @@ std::optional<PortSnapshot> ports_of(const Snapshot& snapshot, const StreamSnaps
         for (std::size_t i = 0; i < kPortOutcomes; i++)
             all.rx[i] += other->rx[i];
         all.rx_packets += other->rx_packets;
-        all.link_down &= other->link_down;
+        all.link_down |= other->link_down;
         all.joins_groups |= other->joins_groups;
         all.passed.insert(all.passed.end(), other->passed.begin(), other->passed.end());
+        all.strays.insert(all.strays.end(), other->strays.begin(), other->strays.end());
     }
+    std::ranges::stable_sort(all.passed, std::ranges::greater{}, &PassedSnapshot::packets);
+    std::ranges::stable_sort(all.strays, std::ranges::greater{}, &PassedSnapshot::packets);
     return all;
+}
+
+std::vector<const PortSnapshot*> ports_without_link(const Snapshot& snapshot, const StreamSnapshot& s) {
+    std::vector<const PortSnapshot*> found;
+    for (const PortSnapshot& p : snapshot.ports)
+        if (p.link_down && s.comes_by(p.name))
+            found.push_back(&p);
+    return found;
 }
 
 std::string_view membership_protocol(const StreamSnapshot& s) {

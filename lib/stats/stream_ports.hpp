@@ -3,15 +3,20 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "stats/snapshot.hpp"
 
 /// Describes by which ports and protocols a stream comes.
 namespace spead::stats {
 
-/// Returns the ports of the stream as one: their packets together, and without a link if all are. Its name is
-/// "port p0", or "ports p0 and p1". None: no port is known.
+/// Returns the ports of the stream as one: their packets together, and those left to the kernel, most first.
+/// It has no link if any of them has none. Its name is "port p0", or "ports p0 and p1". None: no port is
+/// known.
 std::optional<PortSnapshot> ports_of(const Snapshot& snapshot, const StreamSnapshot& s);
+
+/// Returns the ports of the stream that have no link, each once.
+std::vector<const PortSnapshot*> ports_without_link(const Snapshot& snapshot, const StreamSnapshot& s);
 
 /// Returns the protocol by which the stream's groups are joined: "IGMP", "MLD" of IPv6, or "IGMP or MLD".
 std::string_view membership_protocol(const StreamSnapshot& s);

@@ -73,7 +73,7 @@ class Lost(page_test.Page):
     def test_more_at_once_than_the_queue_holds(self):
         # In interrupt mode the lcore sleeps until packets come, so that it has time.
         running, bursts = self.begin("interrupt")
-        self.expect_finding("receive_ring_short", "p0", "raise --buffer-size, use --poll busy, or send in smaller bursts")
+        self.expect_finding("receive_ring_short", "p0", r"restart with `--buffer-size 128KiB` \(now 64KiB\)[^`]*\n(.*\n)*let the sender send in smaller bursts")
         self.expect_stage("port", "bad")
         self.until_verdict("p0: receive ring short")
         bursts.end()
@@ -90,7 +90,7 @@ class Lost(page_test.Page):
             self.addCleanup(spinner.wait)
             self.addCleanup(spinner.kill)
         # If the lcore waits for long, the cure first asks whether the program was stopped.
-        self.expect_finding("lcore_interrupted", "p0", "a CPU of its own (isolcpus, no other work there)")
+        self.expect_finding("lcore_interrupted", "p0", rf"`ps -eLo psr,pcpu,pid,comm --sort=-pcpu \| awk '\$1 == {cpu}'`\n")
         self.expect_stage("lcore", "bad")
         self.until_verdict("p0: lcore interrupted")
         self.assertIn("lcore_interrupted", self.end(running, bursts))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
 
+#include "base/setting_limits.hpp"
 #include "config/key_field.hpp"
 #include "config/keys/tables.hpp"
 #include "config/limits.hpp"
@@ -147,7 +148,7 @@ constexpr std::array kReceiveKeys{
     Key{
         .name = "buffer_size",
         .field = size<&ReceivePlan::buffer_size>,
-        .range = {0, std::int64_t{1} << 36},
+        .range = {0, kMostBuffer},
         .change = Change::anew,
         .option = "--buffer-size",
         .help = "Sets the receive queue's size in bytes of packets; 0 = default",
@@ -155,7 +156,7 @@ constexpr std::array kReceiveKeys{
     Key{
         .name = "substreams",
         .field = integer<&ReceivePlan::substreams>,
-        .range = {1, 65536},
+        .range = {1, kMostSubstreams},
         .change = Change::anew,
         .option = "--substreams",
         .help = "Splits the stream into windows by heap count modulo this number",
@@ -212,7 +213,7 @@ constexpr std::array kReceiveKeys{
     Key{
         .name = "held_buffers",
         .field = integer<&ReceivePlan::held_buffers>,
-        .range = {0, 65536},
+        .range = {0, kMostHeldBuffers},
         .change = Change::anew,
         .terse = true,
         .help = "Limits the buffers that a C++ filter may hold on each lcore",
@@ -275,7 +276,7 @@ constexpr std::array kHeapKeys{
     Key{
         .name = "max_live",
         .field = integer<&ReceivePlan::max_live>,
-        .range = {1, 65536},
+        .range = {1, kMostLiveHeaps},
         .change = Change::anew,
         .option = "--max-heaps",
         .help = "Limits the heaps that are open at once, per substream",
@@ -283,7 +284,7 @@ constexpr std::array kHeapKeys{
     Key{
         .name = "queue_depth",
         .field = integer<&ReceivePlan::queue_depth>,
-        .range = {1, 1048576},
+        .range = {1, kMostQueuedHeaps},
         .change = Change::anew,
         .option = "--ring-heaps",
         .help = "Limits the heaps that wait for the consumer",

@@ -119,9 +119,9 @@ TEST(ReportJson, TellsWhatWasLostAndWhy) {
     snapshot.streams[0].packets[static_cast<std::size_t>(PacketOutcome::oversize)] = 7;
     EXPECT_EQ(report_document(snapshot)["findings"].dump(),
               R"([{"cause":"packets_too_large","stage":"packet","where":"s0","count":7,"unit":"packets",)"
-              R"("what":"were larger than --max-packet-size","fix":"raise it",)"
+              R"("what":"were larger than --max-packet-size","cures":["raise --max-packet-size"],)"
               R"("first_s":0.0,"last_s":0.0,"until_s":null,)"
-              R"("sentence":"s0: 7 packets were larger than --max-packet-size; raise it"}])");
+              R"("sentence":"s0: 7 packets were larger than --max-packet-size; raise --max-packet-size"}])");
 }
 
 TEST(ReportTable, OfACleanRunHoldsTheMainCountsOnly) {
@@ -200,8 +200,9 @@ TEST(ReportTable, AdviceIsInTheWordsOfTheConfigurationWhereThereIsOne) {
     stats::Snapshot snapshot = clean_snapshot();
     snapshot.streams[0].packets[static_cast<std::size_t>(PacketOutcome::oversize)] = 7;
     snapshot.by_configuration = true;
-    EXPECT_EQ(report_advice(snapshot), std::vector<std::string>{"s0: 7 packets were larger than "
-                                                                "max_packet_size; raise it"});
+    EXPECT_EQ(report_advice(snapshot),
+              std::vector<std::string>{"s0: 7 packets were larger than max_packet_size\n"
+                                       "    - raise max_packet_size"});
     EXPECT_EQ(report_document(snapshot)["findings"][0]["what"], "were larger than max_packet_size");
 }
 

@@ -21,7 +21,7 @@ TEST_P(Causes, IsTheOnlyFindingAndNamesWhatIsLostAndTheFix) {
     EXPECT_EQ(name_of(found[0].cause), name_of(GetParam().cause));
     EXPECT_EQ(name_of(found[0].stage), name_of(GetParam().stage));
     EXPECT_EQ(found[0].count, 77U);
-    EXPECT_FALSE(found[0].fix.empty());
+    EXPECT_FALSE(found[0].cures.empty());
     const std::string sentence = found[0].sentence();
     EXPECT_EQ(sentence.find(GetParam().begins), 0U) << sentence;
     for (const char* part : GetParam().holds)

@@ -21,7 +21,7 @@ TEST(SinkFindings, CountChunksAsWell) {
     stream.sink_lacks_place = true;
     const auto placeless = unwritten_finding(stream, 77, "chunks");
     EXPECT_EQ(placeless->cause, Cause::sink_no_place);
-    EXPECT_NE(placeless->fix.find("another directory"), std::string::npos);
+    EXPECT_NE(placeless->sentence().find("another directory"), std::string::npos);
     stream.sink_loss.clear();
     EXPECT_EQ(unwritten_finding(stream, 77, "chunks")->cause, Cause::sink_failed);
 }
@@ -34,7 +34,7 @@ TEST(SinkFindings, AFailureAfterALossIsAFailure) {
     const std::vector<Finding> found = diagnose(s);
     ASSERT_EQ(found.size(), 1U);
     EXPECT_EQ(found[0].cause, Cause::sink_failed);
-    EXPECT_NE(found[0].fix.find("make room"), std::string::npos);
+    EXPECT_NE(found[0].sentence().find("make room"), std::string::npos);
 }
 
 }  // namespace

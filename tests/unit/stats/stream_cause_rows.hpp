@@ -129,7 +129,7 @@ inline const CauseRow kStreamCauseRows[] = {
      Cause::network_loss,
      Stage::network,
      "s0: 77 heaps",
-     {"did not arrive; look"}},
+     {"did not arrive; at 10.0.0.1, look"}},
     {"NoItemForAChunk",
      [](Snapshot& s) {
          with_chunks(s);
@@ -321,6 +321,41 @@ inline const CauseRow kStreamCauseRows[] = {
      Stage::network,
      "s0: 77 seconds without a packet",
      {"ports p0 and p1 have no link"}},
+    {"NothingCameByTwoPathsOfWhichOneHasNoLink",
+     [](Snapshot& s) {
+         nothing_came(s);
+         s.streams[0].path_ports = {"p0", "p1"};
+         s.ports.push_back(s.ports[0]);
+         s.ports[1].name = "p1";
+         s.ports[1].link_down = true;
+     },
+     Cause::nothing_came,
+     Stage::network,
+     "s0: 77 seconds without a packet",
+     {"port p1 has no link"}},
+    {"NothingCameByTwoPathsOnOnePortWithoutALink",
+     [](Snapshot& s) {
+         nothing_came(s);
+         s.streams[0].path_ports = {"p0", "p0"};
+         s.ports[0].link_down = true;
+     },
+     Cause::nothing_came,
+     Stage::network,
+     "s0: 77 seconds without a packet",
+     {"port p0 has no link"}},
+    {"NothingCameAndTheSecondPortLeftMostToTheKernel",
+     [](Snapshot& s) {
+         nothing_came(s);
+         s.streams[0].path_ports = {"p0", "p1"};
+         s.ports.push_back(s.ports[0]);
+         s.ports[1].name = "p1";
+         s.ports[0].passed = {{"239.1.1.1:1", "10.0.0.1", 3}};
+         s.ports[1].passed = {{"239.1.1.2:7148", "10.0.0.2", 100000}};
+     },
+     Cause::nothing_came,
+     Stage::network,
+     "s0: 77 seconds without a packet",
+     {"(100000) for 239.1.1.2:7148 from 10.0.0.2"}},
     {"NothingCameToThisOne",
      [](Snapshot& s) {
          nothing_came(s);
@@ -383,13 +418,13 @@ inline const CauseRow kStreamCauseRows[] = {
      Cause::packets_too_large,
      Stage::packet,
      "s0: 77 packets",
-     {"--max-packet-size", "raise it"}},
+     {"; raise --max-packet-size"}},
     {"HeapTooBig",
      [](Snapshot& s) { set(s, PacketOutcome::heap_too_big); },
      Cause::heaps_too_large,
      Stage::packet,
      "s0: 77 packets",
-     {"--max-heap-bytes", "raise it"}},
+     {"; raise --max-heap-bytes"}},
     {"Inconsistent",
      [](Snapshot& s) { set(s, PacketOutcome::inconsistent); },
      Cause::contradictions,

@@ -20,7 +20,7 @@ TEST(FleetJson, ShowsTheWorstFirst) {
     std::vector<HostLook> before = now;
     before[1].heaps_lost = 2;
     now[2].findings = {
-        {.where = "vis", .cause = "late", .stage = "window", .what = "came late", .fix = "raise it"}};
+        {.where = "vis", .cause = "late", .stage = "window", .what = "came late", .cures = {"raise it"}}};
     HostStates states;
     states.take(before, now, kStart);
     const observe::Json json =
@@ -37,7 +37,7 @@ TEST(FleetJson, ShowsTheWorstFirst) {
         EXPECT_EQ(json["hosts"][i]["state_s"], 3);
     }
     EXPECT_EQ(json["hosts"][0]["failure"], "Timeout");
-    EXPECT_EQ(json["hosts"][1]["findings"][0]["fix"], "raise it");
+    EXPECT_EQ(json["hosts"][1]["findings"][0]["cures"][0], "raise it");
     EXPECT_EQ(json["hosts"][2]["heaps_lost_now"], 3);
     EXPECT_EQ(json["plans"][0]["endpoints"], 5);
     EXPECT_EQ(json["plans"][0]["endpoints_all"], 6);

@@ -12,7 +12,7 @@ namespace {
 std::string finding(const std::string& cause, double last, const std::string& until = "null") {
     return fmt::format(
         R"({{"where":"vis","cause":"{}","stage":"consumer","count":3,"unit":"heaps","what":"were lost",)"
-        R"("fix":"raise it","first_s":1,"last_s":{},"until_s":{}}})",
+        R"("cures":["raise it",1,""],"first_s":1,"last_s":{},"until_s":{}}})",
         cause, last, until);
 }
 
@@ -25,7 +25,7 @@ TEST(HostFindings, TakesThoseThatGrow) {
     EXPECT_EQ(found[0].cause, "a");
     EXPECT_EQ(found[0].stage, "consumer");
     EXPECT_EQ(found[0].what, "3 heaps were lost");
-    EXPECT_EQ(found[0].fix, "raise it");
+    EXPECT_EQ(found[0].cures, std::vector<std::string>{"raise it"});
     EXPECT_EQ(found[0].first_s, 1);
     EXPECT_EQ(findings_now(fmt::format("[{}]", finding("state", 0)), 1000).size(), 1U);
 }

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <iterator>
+
+#include "memory/mapping.hpp"
+#include "port/machine.hpp"
+#include "runtime/lossless.hpp"
+#include "runtime/snapshots.hpp"
+
+/// Adds the present settings of a run to a snapshot, so that cures name values and commands.
+namespace spead::runtime {
+
+namespace {
+
+/// Holds the interval at which the machine is asked for what may change.
+constexpr auto kMachineLook = std::chrono::seconds(1);
+
+stats::StreamSettings settings_of(const ReceivePlan& r, bool waits, const std::vector<unsigned>& cpus) {
+    stats::StreamSettings s;
+    s.max_live = r.max_live;
+    s.queue_depth = r.queue_depth;
+    s.substreams = r.substreams;
+    s.max_packet_size = r.max_packet_size;
+    s.max_bytes = r.max_bytes;
+    s.buffer_size = r.buffer_size;
+    s.held_buffers = r.held_buffers;
+    if (r.chunk) {
+        s.chunks = r.chunk->chunks;
+        s.window = r.chunk->window;
+    }
+    s.heap_timeout = r.timeout;
+    s.own_memory = !shares_heap_memory(r);
+    s.waits = waits;
+    s.fills_ring = r.sink.kind == SinkKind::dada;
+    if (has_directory(r.sink.kind))
+        s.directory = directories_of(r.sink).front();
+    s.cpus = cpus;
+    return s;
+}
+
+/// Returns the CPUs whose lcores have neither a stream nor a sender.
+std::vector<unsigned> idle_cpus(const Layout& layout) {
+    std::vector<unsigned> idle;
+    for (const WorkerLayout& w : layout.workers)
+        if (w.receives.empty() && w.sends.empty())
+            idle.push_back(w.cpu);
+    return idle;
+}
+
+}  // namespace
+
+void Snapshots::add_settings(stats::Snapshot& snap) {
+    look_at_machine();
+    settings_.heap_memory = of_.plan.memory.heaps;
+    settings_.cpus.clear();
+    const std::vector<unsigned>& wanted = of_.plan.runtime.lcores;
+    std::ranges::copy_if(of_.layout.allowed_cpus, std::back_inserter(settings_.cpus), [&](unsigned cpu) {
+        return wanted.empty() || std::ranges::find(wanted, cpu) != wanted.end();
+    });
+    settings_.idle_cpus = of_.plan.runtime.live ? idle_cpus(of_.layout) : std::vector<unsigned>();
+    snap.settings = settings_;
+    for (std::size_t i = 0; i < snap.streams.size(); i++) {
+        const ReceivePlan& r = of_.plan.receives[i];
+        const auto& cpus = of_.layout.stream_cpus;
+        snap.streams[i].settings = settings_of(r, waits_for_consumer(r, is_lossless(of_.ports, r)),
+                                               i < cpus.size() ? cpus[i] : std::vector<unsigned>());
+    }
+}
+
+void Snapshots::look_at_machine() {
+    const auto time = std::chrono::steady_clock::now();
+    if (time < next_look_at_machine_)
+        return;
+    next_look_at_machine_ = time + kMachineLook;
+    settings_.memory_free = memory::available_memory();
+    settings_.socket_limit = port::socket_buffer_limit();
+}
+
+}  // namespace spead::runtime

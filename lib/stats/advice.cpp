@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stats/advice.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/shell_word.hpp"
+#include "base/units.hpp"
+#include "stats/rates.hpp"
+
+namespace spead::stats {
+
+namespace {
+
+constexpr StreamKey kBufferSize{"buffer_size", "--buffer-size", kMostBuffer, &StreamSettings::buffer_size,
+                                true};
+constexpr StreamKey kLcores{"lcores", "--lcores", 0, nullptr};
+constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
+/// Holds the largest buffer of a kernel socket: the kernel doubles the number, which is an int.
+constexpr std::uint64_t kMostSocketBuffer = (std::uint64_t{1} << 30) - 1;
+
+/// Returns the value as the file has it: sizes are texts, and lists have brackets.
+std::string in_file(const StreamKey& key, std::string_view text) {
+    if (key.key == kLcores.key)
+        return fmt::format("[{}]", text);
+    return key.is_size ? fmt::format("\"{}\"", text) : std::string(text);
+}
+
+/// Returns the head of the table that has the key, and the key's name in it.
+std::pair<std::string, std::string_view> place_of(std::string_view key) {
+    const std::size_t dot = key.find('.');
+    if (dot == key.npos)
+        return {"[[receive]]", key};
+    return {fmt::format("[receive.{}]", key.substr(0, dot)), key.substr(dot + 1)};
+}
+
+std::string now_text(const StreamSnapshot& s, const StreamKey& key) {
+    if (key.now == nullptr)
+        return s.settings.cpus.empty() ? std::string() : cpus_text(s.settings.cpus);
+    const std::uint64_t now = s.settings.*key.now;
+    return now == 0 ? std::string() : value_text(key, now);
+}
+
+std::string in_brackets(std::string_view now) {
+    return now.empty() ? std::string() : fmt::format(" (now {})", now);
+}
+
+}  // namespace
+
+std::string value_text(const StreamKey& key, std::uint64_t value) {
+    return key.is_size ? size_text(value) : fmt::format("{}", value);
+}
+
+std::string cpus_text(const std::vector<unsigned>& cpus) {
+    return fmt::format("{}", fmt::join(cpus, ","));
+}
+
+std::string Advice::prompt(std::string_view command) const {
+    if (!of_.settings.attach.empty())
+        return fmt::format("run `{} {}`", of_.settings.attach, command);
+    return of_.settings.own_prompt ? fmt::format("enter `{}` at its prompt", command) : std::string();
+}
+
+std::string Advice::for_next_start(std::string_view root, const std::string& part, std::string_view key,
+                                   std::string_view option, std::string_view text,
+                                   std::string_view now) const {
+    if (of_.settings.configuration.empty())
+        return fmt::format("restart with `{} {}`{}", option, text, in_brackets(now));
+    return fmt::format("set `{} = {}` in {}{} in {}{}, and restart", key, text, root,
+                       part.empty() ? "" : " of " + part, shell_word(of_.settings.configuration),
+                       in_brackets(now));
+}
+
+std::string Advice::keep(const StreamSnapshot& s, const StreamKey& key, std::string_view text) const {
+    if (of_.settings.configuration.empty())
+        return {};
+    const auto [table, name] = place_of(key.key);
+    return fmt::format("; to keep it, set `{} = {}` in {} of {} in {}", name, in_file(key, text), table,
+                       s.name, shell_word(of_.settings.configuration));
+}
+
+std::string Advice::set_at_start(const StreamSnapshot& s, const StreamKey& key, std::string_view text) const {
+    const auto [table, name] = place_of(key.key);
+    const bool by_option = of_.settings.configuration.empty();
+    if (by_option && key.option.empty())
+        return fmt::format("set `{}` to {}{}", key.key, text, in_brackets(now_text(s, key)));
+    return for_next_start(table, s.name, name, key.option, by_option ? std::string(text) : in_file(key, text),
+                          now_text(s, key));
+}
+
+std::string Advice::set(const StreamSnapshot& s, const StreamKey& key, std::string_view text) const {
+    const std::string live = prompt(fmt::format("stream set {} {} {}", s.name, key.key, text));
+    if (live.empty())
+        return set_at_start(s, key, text);
+    return live + in_brackets(now_text(s, key)) + keep(s, key, text);
+}
+
+std::string Advice::raise(const StreamSnapshot& s, const StreamKey& key, std::uint64_t factor) const {
+    return raise_to(s, key, s.settings.*key.now * factor);
+}
+
+std::string Advice::raise_to(const StreamSnapshot& s, const StreamKey& key, std::uint64_t least) const {
+    const std::uint64_t now = s.settings.*key.now;
+    if (now == 0)
+        return key.option.empty() ? fmt::format("raise `{}`", key.key) : fmt::format("raise {}", key.option);
+    const std::uint64_t wanted = std::min(std::max(least, now + 1), key.most);
+    return wanted <= now ? std::string() : set(s, key, value_text(key, wanted));
+}
+
+std::string Advice::raise_memory(const StreamSnapshot& s, std::uint64_t least) const {
+    const std::uint64_t now = of_.settings.heap_memory;
+    if (now == 0 || s.settings.own_memory)
+        return "raise --memory";
+    // Other programs keep what they need.
+    const std::uint64_t most = std::min(now + of_.settings.memory_free / 2, kMostHeapMemory);
+    std::uint64_t wanted = std::min(std::max(2 * now, least), most);
+    if (wanted > kMebibyte)
+        wanted -= wanted % kMebibyte;
+    if (wanted < std::max(now + now / 4, least))
+        return fmt::format(
+            "free memory on this machine, or receive fewer streams here: heaps have {}, and {} is "
+            "free",
+            size_text(now), human_size(of_.settings.memory_free));
+    const std::string text = size_text(wanted);
+    return for_next_start("[memory]", "", "heaps", "--memory",
+                          of_.settings.configuration.empty() ? text : fmt::format("\"{}\"", text),
+                          size_text(now));
+}
+
+/// Adds the actions that make the buffers of kernel sockets larger.
+std::string Advice::more_in_socket(const PortSnapshot& p, const StreamSnapshot& s, Cures& to) const {
+    const PortSettings& port = p.settings;
+    const std::uint64_t limit = of_.settings.socket_limit;
+    const auto let_kernel = [&](std::uint64_t bytes) {
+        if (limit < bytes)
+            to.push_back(fmt::format("run `sysctl -w net.core.rmem_max={}` as root (now {})", bytes, limit));
+    };
+    if (port.socket_buffer < port.buffer_size) {
+        // The sockets are made anew when the stream starts.
+        const std::uint64_t wanted = std::min(port.buffer_size, kMostSocketBuffer);
+        let_kernel(wanted);
+        const std::string stop = prompt("stream stop " + s.name);
+        const std::string why = fmt::format("the kernel gave its sockets {} bytes of the {} in `buffer_size`",
+                                            port.socket_buffer, port.buffer_size);
+        return stop.empty() ? fmt::format("restart: {}", why)
+                            : fmt::format("{}, then {}: {}", stop, prompt("stream start " + s.name), why);
+    }
+    const std::uint64_t wanted = std::min(2 * port.buffer_size, kMostSocketBuffer);
+    if (wanted <= port.buffer_size)
+        return {};
+    let_kernel(wanted);
+    return set_at_start(s, kBufferSize, size_text(wanted));
+}
+
+Cures Advice::raise_buffer(const PortSnapshot& p) const {
+    const StreamSnapshot* largest = nullptr;
+    for (const StreamSnapshot& s : of_.streams)
+        if (s.comes_by(p.name) &&
+            (largest == nullptr || s.settings.buffer_size > largest->settings.buffer_size))
+            largest = &s;
+    if (largest == nullptr || p.settings.buffer_size == 0)
+        return "raise --buffer-size";
+    Cures cures;
+    std::string last;
+    if (p.settings.socket_buffer != 0)
+        last = more_in_socket(p, *largest, cures);
+    else if (p.settings.larger_buffer != 0)
+        last = fmt::format("{}: the queue then holds {} packets instead of {}",
+                           set_at_start(*largest, kBufferSize, size_text(p.settings.larger_buffer)),
+                           p.settings.larger_queue, p.rx_descriptors);
+    if (!last.empty())
+        cures.push_back(std::move(last));
+    return cures;
+}
+
+std::string Advice::other_cpu(const LcoreSnapshot& l, const PortSnapshot& p, bool besides) const {
+    const StreamSnapshot* busiest = nullptr;
+    std::uint64_t most = 0;
+    std::size_t streams = 0;
+    for (const LcoreSnapshot::Received& r : l.streams)
+        if (const StreamSnapshot* const s = find(of_.streams, r.name); s != nullptr && s->comes_by(p.name)) {
+            streams++;
+            if (busiest == nullptr || r.received > most) {
+                busiest = s;
+                most = r.received;
+            }
+        }
+    if (busiest == nullptr || of_.settings.cpus.empty())
+        return {};
+    std::vector<unsigned> cpus = busiest->settings.cpus;
+    // Fragments of a packet have to meet on one lcore.
+    if (!besides || streams > 1 || p.reassembly_places != 0)
+        std::erase(cpus, l.cpu);
+    const auto with = [&cpus](unsigned cpu) {
+        cpus.push_back(cpu);
+        return cpus_text(cpus);
+    };
+    for (const unsigned cpu : of_.settings.idle_cpus)
+        if (cpu != l.cpu && std::ranges::find(cpus, cpu) == cpus.end())
+            return set(*busiest, kLcores, with(cpu));
+    // Threads that are not lcores keep one.
+    std::vector<unsigned> unused = of_.settings.cpus;
+    std::erase_if(unused, [this](unsigned cpu) {
+        return std::ranges::any_of(of_.lcores, [cpu](const auto& o) { return o.cpu == cpu; });
+    });
+    if (unused.size() > 1)
+        return set_at_start(*busiest, kLcores, with(unused.back()));
+    return fmt::format("give the process more CPUs: it may use {}, and all have work",
+                       cpus_text(of_.settings.cpus));
+}
+
+Cures Advice::receive_strays(const StreamSnapshot& s, const PortSnapshot& p) const {
+    Cures cures;
+    const std::vector<PassedSnapshot>& seen = p.strays.empty() ? p.passed : p.strays;
+    if (!seen.empty()) {
+        std::string wanted = seen.front().endpoint;
+        // Only the source differs.
+        for (const std::string& e : s.endpoints)
+            if (e.starts_with(wanted + '@'))
+                wanted += '@' + seen.front().source;
+        const std::string live = prompt(fmt::format("endpoint add {} {}", s.name, wanted));
+        cures.push_back(fmt::format("{}, if these packets are the ones that {} should receive",
+                                    !live.empty() ? live
+                                    : !of_.settings.configuration.empty()
+                                        ? fmt::format("set `endpoints = [\"{}\"]` in [[receive]] of {} in "
+                                                      "{}, and restart",
+                                                      wanted, s.name, shell_word(of_.settings.configuration))
+                                        : fmt::format("restart with the endpoint `{}`", wanted),
+                                    s.name));
+    }
+    if (!s.endpoints.empty())
+        cures.push_back(fmt::format("compare the endpoints with the sender's destinations: {} receives {}",
+                                    s.name, fmt::join(s.endpoints, " ")));
+    else
+        cures.push_back("compare the endpoints with the sender's destinations");
+    if (!p.settings.interface.empty())
+        cures.push_back(
+            fmt::format("see what arrives: `tcpdump -ni {0} -c 20 udp`; and what this machine has "
+                        "joined: `ip maddr show dev {0}`",
+                        shell_word(p.settings.interface)));
+    return cures;
+}
+
+}  // namespace spead::stats

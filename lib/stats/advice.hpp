@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/setting_limits.hpp"
+#include "stats/snapshot.hpp"
+
+namespace spead::stats {
+
+/// Describes a number among a stream's settings that a cure may raise.
+struct StreamKey {
+    std::string_view key;     ///< as the prompt names it: "heaps.queue_depth"
+    std::string_view option;  ///< on the command line; empty: it has none
+    std::uint64_t most;       ///< as the configuration allows
+    std::uint64_t StreamSettings::*now;
+    bool is_size = false;
+};
+inline constexpr StreamKey kMaxLive{"heaps.max_live", "--max-heaps", kMostLiveHeaps,
+                                    &StreamSettings::max_live};
+inline constexpr StreamKey kQueueDepth{"heaps.queue_depth", "--ring-heaps", kMostQueuedHeaps,
+                                       &StreamSettings::queue_depth};
+inline constexpr StreamKey kMaxBytes{"heaps.max_bytes", "--max-heap-bytes", kMostHeapBytes,
+                                     &StreamSettings::max_bytes, true};
+inline constexpr StreamKey kMaxPacketSize{"max_packet_size", "--max-packet-size", kMostPacket,
+                                          &StreamSettings::max_packet_size};
+inline constexpr StreamKey kHeldBuffers{"held_buffers", "", kMostHeldBuffers, &StreamSettings::held_buffers};
+inline constexpr StreamKey kChunks{"chunk.chunks", "--chunks", kMostChunks, &StreamSettings::chunks};
+inline constexpr StreamKey kWindow{"chunk.window", "--chunk-window", kMostOpenChunks,
+                                   &StreamSettings::window};
+
+/// Writes single actions with the values, files and commands of the run. Where a value is unknown, it writes
+/// the action without it. Pure.
+class Advice {
+  public:
+    /// Refers to the snapshot, which outlives it.
+    explicit Advice(const Snapshot& snapshot) : of_(snapshot) {}
+
+    /// Returns "run `dpdk-spead attach ... stream stop s0`" for a command of the prompt. Empty: the process
+    /// has no prompt.
+    std::string prompt(std::string_view command) const;
+    /// Returns the action that sets a key of the stream to this text: at the prompt if there is one, else for
+    /// the next start.
+    std::string set(const StreamSnapshot& s, const StreamKey& key, std::string_view text) const;
+    /// Returns the same for the next start only.
+    std::string set_at_start(const StreamSnapshot& s, const StreamKey& key, std::string_view text) const;
+    /// Returns the action that multiplies the value of the key, as far as the key allows. Empty: it has its
+    /// largest value.
+    std::string raise(const StreamSnapshot& s, const StreamKey& key, std::uint64_t factor = 2) const;
+    /// Returns the same, up to at least `least`.
+    std::string raise_to(const StreamSnapshot& s, const StreamKey& key, std::uint64_t least) const;
+    /// Returns the action that gives heaps more memory, at least `least` bytes, as far as the machine has it.
+    std::string raise_memory(const StreamSnapshot& s, std::uint64_t least = 0) const;
+    /// Returns the actions that let the port's receive queue hold more; empty: it has its longest one.
+    Cures raise_buffer(const PortSnapshot& p) const;
+    /// Returns the action that gives the streams of an lcore another CPU besides, or instead of, its own.
+    std::string other_cpu(const LcoreSnapshot& l, const PortSnapshot& p, bool besides) const;
+    /// Returns the actions for a stream whose packets have other destinations than its endpoints.
+    Cures receive_strays(const StreamSnapshot& s, const PortSnapshot& p) const;
+
+    const Snapshot& snapshot() const noexcept { return of_; }
+
+  private:
+    std::string for_next_start(std::string_view root, const std::string& part, std::string_view key,
+                               std::string_view option, std::string_view text, std::string_view now) const;
+    std::string keep(const StreamSnapshot& s, const StreamKey& key, std::string_view text) const;
+    std::string more_in_socket(const PortSnapshot& p, const StreamSnapshot& s, Cures& to) const;
+
+    const Snapshot& of_;
+};
+
+/// Returns the value as the prompt takes it: "1024", "32MiB".
+std::string value_text(const StreamKey& key, std::uint64_t value);
+/// Returns CPUs as the prompt takes them: "1,3".
+std::string cpus_text(const std::vector<unsigned>& cpus);
+
+}  // namespace spead::stats

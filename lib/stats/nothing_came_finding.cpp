@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stats/nothing_came_finding.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/shell_word.hpp"
+#include "stats/stream_ports.hpp"
+
+namespace spead::stats {
+
+namespace {
+
+/// Holds the seconds without packets after which a stream is reported.
+constexpr double kPatience = 3;
+
+/// Returns the actions for a sender of which nothing comes to the port.
+Cures find_sender(const StreamSnapshot& s, const PortSnapshot& port, const Advice& advice) {
+    Cures cures =
+        port.joins_groups
+            ? fmt::format(
+                  "check whether the sender sends on this network, and whether the switches forward "
+                  "the group ({} snooping needs a querier)",
+                  membership_protocol(s))
+            : "check whether the sender sends to these endpoints";
+    for (std::string& more : advice.receive_strays(s, port))
+        cures.push_back(std::move(more));
+    return cures;
+}
+
+/// Returns "without a packet: port p0 has no link", for these ports.
+std::string without_link(const std::vector<const PortSnapshot*>& down) {
+    std::vector<std::string_view> names;
+    for (const PortSnapshot* p : down)
+        names.push_back(p->name);
+    return fmt::format("without a packet: port{} {} {} no link", down.size() == 1 ? "" : "s",
+                       fmt::join(names, " and "), down.size() == 1 ? "has" : "have");
+}
+
+Cures mend_links(const std::vector<const PortSnapshot*>& down) {
+    Cures cures = "look at the cable and at the other end";
+    for (const PortSnapshot* p : down)
+        if (!p->settings.interface.empty())
+            cures.push_back(
+                fmt::format("`ip link show {0}` shows its state; `ip link set {0} up` if it is down",
+                            shell_word(p->settings.interface)));
+    return cures;
+}
+
+}  // namespace
+
+bool waits_for_packets(const StreamSnapshot& s) {
+    return s.received == 0 && (s.state.empty() || s.state == "received");
+}
+
+std::optional<Finding> nothing_came_finding(const StreamSnapshot& s, const Advice& advice) {
+    const Snapshot& snapshot = advice.snapshot();
+    const double seconds = snapshot.duration_s - s.changed_s;
+    if (!waits_for_packets(s) || seconds < kPatience)
+        return std::nullopt;
+    const std::optional<PortSnapshot> port = ports_of(snapshot, s);
+    const auto of = [&port](PortOutcome o) { return port->rx[static_cast<std::size_t>(o)]; };
+    if (!port || of(PortOutcome::unmatched) != 0)
+        return std::nullopt;
+    const auto say = [&](std::string what, Cures cures) {
+        return Finding{
+            Cause::nothing_came, Stage::network,  s.name,          static_cast<std::uint64_t>(seconds),
+            "seconds",           std::move(what), std::move(cures)};
+    };
+    if (const std::vector<const PortSnapshot*> down = ports_without_link(snapshot, s); !down.empty())
+        return say(without_link(down), mend_links(down));
+    const std::string interface =
+        port->settings.interface.empty() ? "INTERFACE" : shell_word(port->settings.interface);
+    if (!s.unowned.empty())
+        return say(fmt::format("without a packet: no network interface here has the address {}, so nobody "
+                               "answers who asks for it (ARP, NDP)",
+                               fmt::join(s.unowned, ", ")),
+                   fmt::format("give it to the interface (`ip addr add {} dev {}`), or send to one of its "
+                               "addresses",
+                               s.unowned.front(), interface));
+    if (!port->passed.empty()) {
+        const PassedSnapshot& most = port->passed.front();
+        return say(fmt::format("without a packet, while {} left UDP packets to the kernel, most of them "
+                               "({}) for {} from {}",
+                               port->name, most.packets, most.endpoint, most.source),
+                   advice.receive_strays(s, *port));
+    }
+    return say(of(PortOutcome::stream) != 0
+                   ? fmt::format("without a packet, while other streams of {} had some", port->name)
+               : port->rx_packets != 0
+                   ? fmt::format("without a packet, while {} had other packets than UDP", port->name)
+                   : fmt::format("without a packet, and {} had none at all", port->name),
+               find_sender(s, *port, advice));
+}
+
+}  // namespace spead::stats

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stats/port_findings.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/counted.hpp"
+#include "base/outcome.hpp"
+#include "base/shell_word.hpp"
+#include "stats/fragment_findings.hpp"
+#include "stats/loss_record.hpp"
+#include "stats/nothing_came_finding.hpp"
+
+namespace spead::stats {
+
+namespace {
+
+/// Holds the seconds of absence that other work on the CPU does not explain.
+constexpr double kStopped = 0.5;
+/// Holds the part of the packets for no stream, one in so many, above which their destination is named.
+constexpr std::uint64_t kMostNamed = 4;
+
+std::uint64_t of(const PortSnapshot& p, PortOutcome o) {
+    return p.rx[static_cast<std::size_t>(o)];
+}
+
+std::string duration_text(double seconds) {
+    return seconds < 1 ? fmt::format("{:.3g} ms", seconds * 1000) : fmt::format("{:.1f} s", seconds);
+}
+
+std::string percent(double share) {
+    return fmt::format("{:.0f} %", share * 100);
+}
+
+void append(Cures& to, std::string more) {
+    if (!more.empty())
+        to.push_back(std::move(more));
+}
+
+class PortFindings {
+  public:
+    PortFindings(const PortSnapshot& p, const Advice& advice) : p_(p), advice_(advice) {}
+
+    std::vector<Finding> all() {
+        all_ = fragment_findings(p_);
+        checksums();
+        add(Cause::gso_frames, Stage::network, p_.rx_oversized_frames, "frames",
+            "were longer than the link or --max-packet-size allows",
+            Cures{"a sender on this machine must cut its packets itself: `ethtool -K INTERFACE "
+                  "tx-udp-segmentation off` on its interface",
+                  "packets that are so long on the wire need a larger --max-packet-size"});
+        missed();
+        no_buffers();
+        nic_errors();
+        unmatched();
+        return std::move(all_);
+    }
+
+  private:
+    void add(Cause cause, Stage stage, std::uint64_t count, std::string_view unit, std::string what,
+             Cures cures) {
+        if (count != 0)
+            all_.push_back({cause, stage, p_.name, count, unit, std::move(what), std::move(cures)});
+    }
+    void checksums();
+    void missed();
+    void no_buffers();
+    void nic_errors();
+    void unmatched();
+    const LcoreSnapshot* lcore_of(unsigned lcore) const;
+    Cures for_slow(unsigned lcore) const;
+    Cures for_interrupted(const MissedWhile& why) const;
+    Cures for_short_ring() const;
+    /// Returns what else the kernel counts with packets that found no room; empty: nothing.
+    std::string or_wrong() const;
+    std::string device_counts() const;
+
+    const PortSnapshot& p_;
+    const Advice& advice_;
+    std::vector<Finding> all_;
+};
+
+void PortFindings::checksums() {
+    add(Cause::bad_checksums, Stage::network, of(p_, PortOutcome::bad_checksum), "packets",
+        "had a wrong checksum", "look at cables, transceivers and the sender");
+}
+
+std::string PortFindings::or_wrong() const {
+    return p_.driver == "net_kernel"
+               ? "or senders' UDP checksums are wrong: compare UdpInCsumErrors of `nstat -az`"
+               : "";
+}
+
+const LcoreSnapshot* PortFindings::lcore_of(unsigned lcore) const {
+    const auto& all = advice_.snapshot().lcores;
+    const auto found = std::ranges::find(all, lcore, &LcoreSnapshot::lcore);
+    return found == all.end() ? nullptr : &*found;
+}
+
+Cures PortFindings::for_slow(unsigned lcore) const {
+    Cures cures;
+    const LcoreSnapshot* const l = lcore_of(lcore);
+    const std::string other = l == nullptr ? std::string() : advice_.other_cpu(*l, p_, true);
+    append(cures, other.empty() ? std::string("use more --lcores, or a CPU of its own") : other);
+    append(cures, "use a sink that needs less");
+    append(cures, or_wrong());
+    return cures;
+}
+
+Cures PortFindings::for_interrupted(const MissedWhile& why) const {
+    Cures cures;
+    const LcoreSnapshot* const l = lcore_of(why.interrupted_lcore);
+    const RunSettings& run = advice_.snapshot().settings;
+    const bool stopped = why.longest_s >= kStopped;
+    if (stopped)
+        append(cures,
+               "was the program stopped (SIGSTOP, a debugger), or the machine suspended? If not, other "
+               "programs took its CPU");
+    if (l == nullptr || run.cpus.empty()) {
+        append(cures, "give the lcore a CPU of its own (isolcpus, no other work there)");
+    } else {
+        append(cures,
+               fmt::format("see which programs run on CPU {0}: `ps -eLo psr,pcpu,pid,comm --sort=-pcpu | "
+                           "awk '$1 == {0}'`",
+                           l->cpu));
+        std::vector<unsigned> rest = run.cpus;
+        std::erase_if(rest, [this](unsigned cpu) {
+            return std::ranges::any_of(advice_.snapshot().lcores,
+                                       [cpu](const auto& o) { return o.cpu == cpu; });
+        });
+        if (!rest.empty())
+            append(cures, fmt::format("move them away: `taskset -acp {} PID`, with the PID of each",
+                                      cpus_text(rest)));
+        if (!run.idle_cpus.empty())
+            append(cures, advice_.other_cpu(*l, p_, false));
+        append(cures,
+               fmt::format("give the lcore a CPU of its own for good: boot with `isolcpus={}`", l->cpu));
+    }
+    append(cures, or_wrong());
+    return cures;
+}
+
+Cures PortFindings::for_short_ring() const {
+    Cures cures = advice_.raise_buffer(p_);
+    if (const auto asleep = std::ranges::find_if(
+            advice_.snapshot().lcores,
+            [this](const LcoreSnapshot& l) {
+                return l.poll != "busy" &&
+                       std::ranges::any_of(l.ports, [this](const auto& r) { return r.name == p_.name; });
+            });
+        asleep != advice_.snapshot().lcores.end()) {
+        const auto stream = std::ranges::find_if(advice_.snapshot().streams,
+                                                 [this](const auto& s) { return s.comes_by(p_.name); });
+        const std::string live = stream == advice_.snapshot().streams.end()
+                                     ? std::string()
+                                     : advice_.prompt(fmt::format("stream set {} poll busy", stream->name));
+        append(cures, live.empty() ? std::string("use --poll busy")
+                                   : fmt::format("{} (now {})", live,
+                                                 asleep->poll.empty() ? "adaptive" : asleep->poll));
+    }
+    append(cures, "let the sender send in smaller bursts");
+    append(cures, or_wrong());
+    return cures;
+}
+
+/// Finds why packets were lost before an lcore fetched them. Nobody misses those of a port without a stream.
+void PortFindings::missed() {
+    const Snapshot& snapshot = advice_.snapshot();
+    if (std::ranges::none_of(snapshot.streams, [this](const auto& s) { return s.comes_by(p_.name); }))
+        return;
+    MissedWhile why = p_.missed_while;
+    explain_missed(why, p_.nic.missed - std::min(p_.nic.missed, why.explained()), p_, snapshot.lcores,
+                   snapshot.ticks_per_second);
+    add(Cause::lcore_too_slow, Stage::lcore, why.busy, "packets",
+        fmt::format("were lost before they could be fetched: lcore {} did not keep up (busy {} of the time, "
+                    "{} of its bursts were full)",
+                    why.busy_lcore, percent(why.most_busy), percent(why.most_full)),
+        for_slow(why.busy_lcore));
+    add(Cause::lcore_interrupted, Stage::lcore, why.interrupted, "packets",
+        fmt::format("were lost before they could be fetched: lcore {} was off its CPU for up to {}",
+                    why.interrupted_lcore, duration_text(why.longest_s)),
+        for_interrupted(why));
+    add(Cause::engine_too_slow, Stage::memory, why.engine_behind, "packets",
+        fmt::format("were lost before they could be fetched: an engine had not moved enough payload to take "
+                    "more ({} left packets in the queue)",
+                    counted(p_.rx_gather_full, "polls")),
+        Cures{"send less to this engine, or in larger packets",
+              "receive a stream of it without one (--heap-memory none)"});
+    add(Cause::receive_ring_short, Stage::port, why.idle, "packets",
+        p_.settings.socket_buffer != 0
+            ? fmt::format("were lost before they could be fetched, although the lcore had time: more came at "
+                          "once than its sockets hold ({} bytes each)",
+                          p_.settings.socket_buffer)
+        : p_.rx_descriptors == 0
+            ? std::string("were lost before they could be fetched, although the lcore had time")
+            : fmt::format("were lost before they could be fetched, although the lcore had time: more came at "
+                          "once than the {} packets that the port can queue",
+                          p_.rx_descriptors),
+        for_short_ring());
+}
+
+void PortFindings::no_buffers() {
+    const StreamSnapshot* holder = nullptr;
+    std::uint64_t held = 0;
+    for (const StreamSnapshot& s : advice_.snapshot().streams)
+        if (s.comes_by(p_.name) && s.held_now != 0) {
+            held += s.held_now;
+            if (holder == nullptr || s.held_now > holder->held_now)
+                holder = &s;
+        }
+    std::string what = "the port had no buffer to receive into";
+    if (p_.buffers)
+        what += fmt::format(": down to {} of {} were free", p_.buffers->fewest_free, p_.buffers->size);
+    if (held != 0)
+        what += fmt::format(", and filters hold {}", held);
+    Cures cures = holder == nullptr ? advice_.raise_buffer(p_) : Cures("give held packets back sooner");
+    if (holder != nullptr)
+        append(cures,
+               holder->settings.held_buffers == 0
+                   ? std::string("raise `held_buffers`")
+                   : advice_.set_at_start(*holder, kHeldBuffers,
+                                          value_text(kHeldBuffers, std::min(2 * holder->settings.held_buffers,
+                                                                            kHeldBuffers.most))));
+    add(Cause::no_buffers, Stage::port, p_.nic.no_mbuf, "times", std::move(what), std::move(cures));
+}
+
+std::string PortFindings::device_counts() const {
+    return p_.settings.interface.empty()
+               ? std::string("look at its own counters (ethtool -S, or xstats)")
+               : fmt::format("look at its own counters: `ethtool -S {}`", shell_word(p_.settings.interface));
+}
+
+void PortFindings::nic_errors() {
+    const std::uint64_t sending = std::min(p_.nic.send_errors, p_.nic.errors);
+    add(Cause::nic_errors, Stage::port, p_.nic.errors - sending, "errors",
+        "were counted by the device, in receiving",
+        Cures{device_counts(), "look at cables and transceivers"});
+    add(Cause::nic_errors, Stage::transmit, sending, "errors", "were counted by the device, in sending",
+        Cures{device_counts(), "see whether the packets fit its MTU"});
+}
+
+/// Finds other traffic. It is normal on a port, so it is reported only if a stream gets nothing, or hardly
+/// anything.
+void PortFindings::unmatched() {
+    const std::uint64_t count = of(p_, PortOutcome::unmatched);
+    std::vector<std::string> without;
+    const StreamSnapshot* waiting = nullptr;
+    const StreamSnapshot* any = nullptr;
+    for (const StreamSnapshot& s : advice_.snapshot().streams) {
+        if (!s.comes_by(p_.name))
+            continue;
+        any = any == nullptr ? &s : any;
+        if (!waits_for_packets(s))
+            continue;
+        waiting = waiting == nullptr ? &s : waiting;
+        without.push_back(s.name);
+    }
+    if (without.empty() && count <= of(p_, PortOutcome::stream))
+        return;
+    std::string from;
+    for (const TalkerSnapshot& t : p_.talkers)
+        if (t.stream.empty() && from.empty())
+            from = fmt::format(", {}from {}", count == 1 ? "" : "most of them ", t.source);
+    // In the order of the names, so that the sentence stays while two of them take turns.
+    std::vector<std::string> seen;
+    for (const PassedSnapshot& s : p_.strays)
+        if (s.packets > count / kMostNamed)
+            seen.push_back(s.endpoint);
+    std::ranges::sort(seen);
+    const StreamSnapshot* const stream = waiting != nullptr ? waiting : any;
+    add(Cause::unmatched, Stage::classify, count, "packets",
+        fmt::format("were for groups, ports or sources that no stream names{}{}{}", from,
+                    seen.empty() ? std::string() : fmt::format(" to {}", fmt::join(seen, ", ")),
+                    without.empty() ? std::string()
+                                    : fmt::format(", while {} received nothing", fmt::join(without, ", "))),
+        stream == nullptr ? Cures("compare the endpoints with the sender's destinations")
+                          : advice_.receive_strays(*stream, p_));
+}
+
+}  // namespace
+
+std::vector<Finding> port_findings(const PortSnapshot& p, const Advice& advice) {
+    return PortFindings(p, advice).all();
+}
+
+}  // namespace spead::stats

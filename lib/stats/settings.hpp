@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// Holds the present settings of a run that cures name: values, files, and the ways to change them. Plain
+/// data, part of snapshots. Values of 0 and empty texts are unknown, unless said otherwise.
+namespace spead::stats {
+
+struct StreamSettings {
+    std::uint64_t max_live = 0;
+    std::uint64_t queue_depth = 0;
+    std::uint64_t substreams = 0;
+    std::uint64_t max_packet_size = 0;
+    std::uint64_t max_bytes = 0;
+    std::uint64_t buffer_size = 0;
+    std::uint64_t held_buffers = 0;
+    std::uint64_t chunks = 0;  ///< 0: the stream has none
+    std::uint64_t window = 0;
+    double heap_timeout = 0;   ///< seconds; 0: off
+    double chunk_timeout = 0;  ///< seconds; 0: off
+    bool own_memory = false;   ///< its heaps do not lie in [memory] heaps
+    bool waits = false;        ///< it waits for its consumer rather than lose heaps
+    bool fills_ring = false;   ///< its sink writes to a ring of PSRDADA
+    std::string directory;     ///< of the sink, if it writes to one
+    std::vector<unsigned> cpus;
+};
+
+struct PortSettings {
+    std::string interface;  ///< of the kernel; empty: it sees none
+    /// Holds the larger `buffer_size` that gives a longer receive queue, and that queue's length; 0: none
+    /// does.
+    std::uint64_t larger_buffer = 0;
+    std::uint64_t larger_queue = 0;
+    std::uint64_t buffer_size = 0;    ///< bytes asked for
+    std::uint64_t socket_buffer = 0;  ///< bytes that the kernel granted; 0: the port has no kernel sockets
+    std::uint64_t reassemble_datagrams = 0;
+};
+
+struct RunSettings {
+    /// Holds the words before a command of the prompt, as a shell reads them: "dpdk-spead attach PATH --";
+    /// empty: the process has no control socket.
+    std::string attach;
+    bool own_prompt = false;          ///< it has a prompt at its own terminal
+    std::string configuration;        ///< its file; empty: it was started with options
+    std::uint64_t heap_memory = 0;    ///< [memory] heaps
+    std::uint64_t memory_free = 0;    ///< MemAvailable of the machine
+    std::uint64_t socket_limit = 0;   ///< net.core.rmem_max
+    std::vector<unsigned> cpus;       ///< that lcores and other threads of the process may use
+    std::vector<unsigned> idle_cpus;  ///< whose lcores neither receive nor send
+};
+
+}  // namespace spead::stats

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+
+#include "stats/advice.hpp"
+#include "stats/finding.hpp"
+#include "stats/snapshot.hpp"
+
+/// Lists what to do about losses of a stream. Pure.
+namespace spead::stats {
+
+/// Returns the actions in this order, without empty ones.
+Cures with(std::string first, std::string second);
+/// Returns what makes the stream's consumer faster, by its sink.
+std::string faster_consumer(const StreamSnapshot& s);
+/// Returns the actions for a hand-over queue that is full: a longer one first, if it is enough.
+Cures longer_queue(const StreamSnapshot& s, const Advice& advice);
+/// Returns the actions that let more heaps be open at a time. `other`: one more; empty: none.
+Cures more_live(const StreamSnapshot& s, const Advice& advice, std::string other);
+/// Returns the actions that let heaps be larger, with the memory that these need.
+Cures larger_heaps(const StreamSnapshot& s, const Advice& advice);
+/// Returns the actions that show where this machine may have lost packets of the stream.
+Cures where_packets_went(const StreamSnapshot& s, const Advice& advice);
+
+}  // namespace spead::stats

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "stats/diagnosis.hpp"
+#include "tests/unit/stats/cure_rows.hpp"
+#include "tests/unit/stats/port_cause_rows.hpp"
+#include "tests/unit/stats/stream_cause_rows.hpp"
+
+/// Tests the cures of a run whose settings are known: they name present and proposed values, and commands.
+namespace spead::stats::test {
+namespace {
+
+class CuresOf : public testing::TestWithParam<CureRow> {};
+
+TEST_P(CuresOf, NameValuesAndCommands) {
+    Snapshot s = known();
+    GetParam().change(s);
+    const std::vector<Finding> found = diagnose(s);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(name_of(found[0].cause), name_of(GetParam().cause));
+    ASSERT_GE(found[0].cures.size(), GetParam().cures.size()) << found[0].sentence();
+    for (std::size_t i = 0; i < GetParam().cures.size(); i++)
+        EXPECT_EQ(found[0].cures[i].find(GetParam().cures[i]), 0U) << found[0].cures[i] << "\nis not\n"
+                                                                   << GetParam().cures[i];
+}
+
+INSTANTIATE_TEST_SUITE_P(OfRuns, CuresOf, testing::ValuesIn(kCureRows),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+/// Checks the cures of every cause, in a run whose settings are known.
+template <std::size_t N>
+void check_all(const CauseRow (&rows)[N]) {
+    for (const CauseRow& row : rows) {
+        Snapshot s = known();
+        row.change(s);
+        for (const Finding& f : diagnose(s)) {
+            EXPECT_FALSE(f.cures.empty()) << row.name;
+            for (const std::string& cure : f.cures) {
+                EXPECT_FALSE(cure.empty()) << row.name;
+                EXPECT_EQ(std::ranges::count(cure, '`') % 2, 0) << cure;
+                EXPECT_FALSE(cure.ends_with('.')) << cure;
+            }
+        }
+    }
+}
+
+TEST(Cures, EveryCauseHasSomeAndTheirCommandsEnd) {
+    check_all(kPortCauseRows);
+    check_all(kStreamCauseRows);
+}
+
+TEST(Cures, AnInterfaceIsOneWordOfTheShell) {
+    Snapshot s = known();
+    nothing_came(s);
+    s.ports[0].settings.interface = "a;b";
+    const std::vector<Finding> found = diagnose(s);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_NE(found[0].sentence().find("`tcpdump -ni 'a;b' -c 20 udp`"), std::string::npos)
+        << found[0].sentence();
+}
+
+}  // namespace
+}  // namespace spead::stats::test

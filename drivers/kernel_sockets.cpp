@@ -108,7 +108,7 @@ class KernelSockets::Queue {
     bool wait_for_burst() noexcept;
     recv::KernelSocket::Options socket_options() const {
         // The program drops its privileges after the start. Sockets opened later would have other buffers.
-        return {options_.interface, options_.buffer_size, false, options_.where, false};
+        return {options_.interface, options_.buffer_size, false, options_.where, false, true};
     }
 
     const Options& options_;

@@ -282,9 +282,9 @@ void GroupHost<Protocol>::receive(std::span<const std::uint8_t> frame, Time now)
 
 template <typename Protocol>
 bool GroupHost<Protocol>::is_for_us(const View& query) const {
-    return query.to == Protocol::kEverybody ||
-           (Protocol::address_of(own_) != Address{} && query.to == Protocol::address_of(own_)) ||
-           (query.group != Address{} && query.to == query.group);
+    // Any address of ours will do, unicast or multicast (RFC 3376 4.1.12, RFC 3810 5.1.15).
+    return query.to == Protocol::kEverybody || (query.to != Address{} && Protocol::is_own(own_, query.to)) ||
+           groups_.contains(query.to) || (query.group != Address{} && query.to == query.group);
 }
 
 template <typename Protocol>

@@ -25,7 +25,9 @@ struct Igmp {
         return group.is_v4() && group.is_multicast() && group != wire::kAllSystems;
     }
     static constexpr Ipv4 address_of(const IpAddress& address) noexcept { return address.v4(); }
-    static constexpr Ipv4 address_of(const wire::LinkAddress& own) noexcept { return own.ip; }
+    static constexpr bool is_own(const wire::LinkAddress& own, Ipv4 address) noexcept {
+        return address == own.ip;
+    }
     static Heard parse(std::span<const std::uint8_t> frame, const wire::LinkAddress& own,
                        View& view) noexcept {
         switch (wire::parse_igmp(frame, own, view)) {

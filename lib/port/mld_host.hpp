@@ -28,7 +28,9 @@ struct Mld {
                (group.v6().high >> 48 & 0xF) > 1;
     }
     static constexpr Ipv6 address_of(const IpAddress& address) noexcept { return address.v6(); }
-    static constexpr Ipv6 address_of(const wire::LinkAddress& own) noexcept { return own.link_local; }
+    static constexpr bool is_own(const wire::LinkAddress& own, const Ipv6& address) noexcept {
+        return address == own.link_local || address == own.ip6;
+    }
     static Heard parse(std::span<const std::uint8_t> frame, const wire::LinkAddress& own,
                        View& view) noexcept {
         const wire::MldRefusal refusal = wire::parse_mld(frame, own, view);

@@ -140,11 +140,13 @@ void KernelSocket::bind_to(const Options& options) {
     const SocketAddress address =
         socket_address(place_.address, place_.port, interface_number(options.interface, options.where));
     const auto bind = [&] { return ::bind(fd_.get(), address.get(), address.length) == 0 ? 0 : errno; };
+    // The order matters: it may become usable in between. The kernel itself ends the time of a tentative one.
+    const bool tentative = is_tentative(place_.address);
     int error = bind();
-    if (error == EADDRNOTAVAIL && allow_absent_address(fd_.get(), family_of(place_.address))) {
+    if (error == EADDRNOTAVAIL && (tentative || options.early) &&
+        allow_absent_address(fd_.get(), family_of(place_.address))) {
         error = bind();
-        // The kernel itself ends the time of a tentative one.
-        if (error == 0 && !is_tentative(place_.address))
+        if (error == 0 && !tentative)
             log_warning(
                 LogType::recv,
                 "{}: this machine does not have the address of {} yet, so nothing comes until it has; "

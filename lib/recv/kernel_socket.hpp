@@ -26,12 +26,13 @@ class KernelSocket {
         bool gro = true;              ///< let the kernel give several datagrams of a sender at once
         std::string where{};          ///< of errors and log lines
         bool privileged = true;       ///< exceed net.core.rmem_max with CAP_NET_ADMIN
+        bool early = false;           ///< the machine may get a unicast address later
     };
 
     /// Binds the socket, of the address's family, to the address and port of `endpoints`, which all have the
     /// same ones, and joins the group: of each source that they name, or of all. A link-local address of IPv6
-    /// needs the interface: without one, throws UsageError. The machine may get a unicast address later; the
-    /// log says so. Throws Error.
+    /// needs the interface: without one, throws UsageError. A unicast address may be tentative, and absent if
+    /// `early` says so, which the log then tells. Throws Error.
     KernelSocket(const std::vector<Endpoint>& endpoints, const Options& options);
     /// Takes a bound UDP socket of the user's as it is, IPv4 or IPv6. `place`: said of its packets. Throws
     /// Error.

@@ -30,7 +30,8 @@ LinkHost::LinkHost(const port::Port& port, std::uint16_t queue, const Addresses&
                    std::optional<std::uint16_t> vlan)
     : name_(port.name()),
       own_{port.mac(), addresses.ip, vlan,
-           wire::is_link_local_unicast(addresses.ip6) ? addresses.ip6 : wire::link_local_of(port.mac())},
+           wire::is_link_local_unicast(addresses.ip6) ? addresses.ip6 : wire::link_local_of(port.mac()),
+           addresses.ip6},
       igmp_(own_, [this] { return static_cast<std::uint32_t>(random_()); }),
       mld_(own_, [this] { return static_cast<std::uint32_t>(random_()); }),
       arp_(own_),

@@ -29,6 +29,7 @@ struct LinkAddress {
     Ipv4 ip;                            ///< 0.0.0.0: none
     std::optional<std::uint16_t> vlan;  ///< TCI of the tag of our frames; only its VLAN's frames are ours
     Ipv6 link_local{};                  ///< our address of IPv6 on the link (fe80::/10); ::: none
+    Ipv6 ip6{};                         ///< another one of ours; ::: none
 
     bool operator==(const LinkAddress&) const = default;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "port/mld_host.hpp"
 
+#include <algorithm>
 #include <array>
 #include <gmock/gmock.h>
 #include <random>
@@ -10,6 +11,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
+
+#include "base/byte_order.hpp"
+#include "base/ipv6_bytes.hpp"
 
 /// Tests the parts of MLD alone, and that the machine, which is the IGMP host's (igmp_host_test.cpp), follows
 /// RFC 3810.
@@ -26,7 +30,7 @@ using Version = MldHost::Version;
 
 constexpr milliseconds kLong{60'000};
 constexpr MacAddress kMac{2, 0, 0, 0, 0, 1};
-constexpr wire::LinkAddress kOwn{kMac, {}, {}, wire::link_local_of(kMac)};
+constexpr wire::LinkAddress kOwn{kMac, {}, {}, wire::link_local_of(kMac), {0xFD00000000000000, 0x77}};
 constexpr wire::LinkAddress kQuerier{{2, 0, 0, 0, 0, 0x99}, {}, {}, {0xFE80000000000000, 0x99}};
 
 Ipv6 group(std::uint64_t n) {
@@ -64,6 +68,25 @@ class Link {
     void ask(const wire::MldQuery& q, const wire::LinkAddress& who = kQuerier) {
         Frame frame(2000);
         frame.resize(wire::build_mld_query(frame, who, q));
+        host.receive(frame, now_);
+    }
+
+    /// Sends the query to this address, whatever it asks for (RFC 3810 5.1.15).
+    void ask_at(const Ipv6& to, const wire::MldQuery& q) {
+        Frame frame(2000);
+        frame.resize(wire::build_mld_query(frame, kQuerier, q));
+        // The checksum covers the address (RFC 1624).
+        constexpr std::size_t kTo = wire::kEthernetHeader + 24;
+        constexpr std::size_t kChecksum = wire::kEthernetHeader + wire::kIpv6Header + 8 + 2;
+        std::array<std::uint8_t, 16> bytes;
+        store_ipv6(bytes.data(), to);
+        std::uint32_t sum = static_cast<std::uint16_t>(~load_be16(&frame[kChecksum]));
+        for (std::size_t i = 0; i < bytes.size(); i += 2)
+            sum += static_cast<std::uint16_t>(~load_be16(&frame[kTo + i])) + load_be16(&bytes[i]);
+        while (sum >> 16 != 0)
+            sum = (sum & 0xFFFF) + (sum >> 16);
+        store_be16(&frame[kChecksum], static_cast<std::uint16_t>(~sum));
+        std::copy(bytes.begin(), bytes.end(), frame.begin() + kTo);
         host.receive(frame, now_);
     }
 
@@ -184,6 +207,26 @@ TEST(MldHost, QueriesFromElsewhereAreRefused) {
     EXPECT_EQ(l.host.refused(), 1U);
     l.host.receive(Frame(60), l.now());
     EXPECT_EQ(l.host.refused(), 1U) << "this is none";
+}
+
+TEST(MldHost, QueriesToAnyAddressOfOursAreAnswered) {
+    Link l;
+    l.host.want(from_any(1));
+    l.run(kLong);
+    l.said();
+    std::uint64_t queries = 0;
+    for (const Ipv6& to : {kOwn.link_local, kOwn.ip6, group(1)}) {
+        l.ask_at(to, {});
+        l.run(kLong);
+        EXPECT_THAT(l.said(), ElementsAre("is_ex ff15::1 {}")) << to_string(IpAddress(to));
+        EXPECT_EQ(l.host.queries(), ++queries);
+    }
+    for (const Ipv6& to : {source(0x78), group(2), Ipv6{0, 0}}) {
+        l.ask_at(to, {});
+        l.run(kLong);
+        EXPECT_THAT(l.said(), IsEmpty()) << to_string(IpAddress(to));
+    }
+    EXPECT_EQ(l.host.queries(), queries);
 }
 
 TEST(MldHost, AVersion1QuerierIsAnsweredInItsWords) {

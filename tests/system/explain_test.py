@@ -24,8 +24,9 @@ class Findings(harness.ProgramTest):
         wire.write_pcap(capture, frames)
         finished = self.run_program("recv", endpoint, "--port", f"net_pcap0,rx_pcap={capture}", *options)
         for finding in finished.report["findings"]:
-            self.assertIn(finding["sentence"], finished.out, "the table and the report tell the same")
-            self.assertEqual(finished.out.count(finding["sentence"]), 1, "once")
+            lines = harness.lines_of(finding)
+            self.assertIn(lines, finished.out, "the table and the report tell the same")
+            self.assertEqual(finished.out.count(lines), 1, "once")
         return finished.report["findings"], finished
 
     def assert_only(self, findings, cause, where, **more):

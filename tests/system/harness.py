@@ -54,6 +54,12 @@ def program():
     return os.path.abspath(path)
 
 
+def lines_of(finding):
+    """How a table shows a finding: its loss, and a line for each of its cures."""
+    loss = f"{finding['where']}: {finding['count']} {finding['unit']} {finding['what']}"
+    return "\n".join([loss] + [f"    - {cure}" for cure in finding["cures"]])
+
+
 def broken_identities(report):
     """One sentence per identity of docs/counters.md that does not hold in a report."""
     broken = []

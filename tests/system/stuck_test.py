@@ -26,7 +26,7 @@ class Stuck(harness.ProgramTest):
         finding = next(f for f in report["findings"] if f["cause"] == "port_takes_nothing")
         self.assertEqual((finding["where"], finding["stage"]), ("d0", "transmit"))
         self.assertEqual(finding["unit"], "time" if finding["count"] == 1 else "times")
-        self.assertIn(finding["sentence"], finished.out)
+        self.assertIn(harness.lines_of(finding), finished.out)
         return report["sends"][0], finished
 
     def test_a_peer_that_does_not_come(self):

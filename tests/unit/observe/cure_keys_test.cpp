@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/units.hpp"
 #include "config/edit.hpp"
 #include "config/keys.hpp"
 #include "stats/diagnosis.hpp"
@@ -64,12 +65,16 @@ std::size_t carry_out(const stats::Snapshot& s, const char* name) {
     std::size_t settings = 0;
     runtime::Plan plan = plan_of(s);
     for (const stats::Finding& f : stats::diagnose(s))
-        for (const std::string& cure : f.cures)
+        for (const std::string& cure : f.cures) {
+            if (std::smatch memory;
+                std::regex_search(cure, memory, std::regex("set `heaps = \"(\\S+)\"` in \\[memory\\]")))
+                plan.memory.heaps = parse_size(memory[1].str());
             for (const config::Setting& setting : settings_in(cure)) {
                 settings++;
                 EXPECT_NO_THROW(plan = config::set_stream(plan, "s0", {setting}))
                     << name << ": " << setting.first << ' ' << setting.second << " in: " << cure;
             }
+        }
     return settings;
 }
 

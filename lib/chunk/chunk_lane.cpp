@@ -328,9 +328,13 @@ ChunkLane::Accepted ChunkLane::accept_anew(const heap::PacketView& view, std::ui
     }
     const std::uint64_t heap = place.heap + time.heap;
     const std::uint64_t index = heap * parts_per_heap_ + part;
+    const std::uint64_t begin = place.offset + time.offset;
+    const std::uint64_t at = rows().bytes == 0 ? begin + view.offset : begin;
     const std::atomic_ref here(chunk->parts[index]);
-    if (here.load(std::memory_order_relaxed) != 0) [[unlikely]]
-        return refuse(repeated_);
+    if (here.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+        counters_[repeated_]++;
+        return {.base = &chunk->base, .offset = at, .outcome = repeated_};
+    }
     here.store(1, std::memory_order_relaxed);
     if (part == 0 && placer_->layout().extra_bytes != 0)
         store_extras(view, endpoint, &chunk->extra[heap * placer_->layout().extra_bytes]);
@@ -345,8 +349,7 @@ ChunkLane::Accepted ChunkLane::accept_anew(const heap::PacketView& view, std::ui
     counters_.bytes += view.payload_length;
     counters_.stop_items += (view.flags & heap::PacketView::kStop) != 0;
     begin_run(view, *chunk, time);
-    const std::uint64_t begin = place.offset + time.offset;
-    return {Verdict::copy, &chunk->base, rows().bytes == 0 ? begin + view.offset : begin};
+    return {Verdict::copy, &chunk->base, at};
 }
 
 void copy_rows(const memory::PayloadCopy& copy, std::byte* first, const Rows& rows, std::uint64_t at,

@@ -40,6 +40,8 @@ class ChunkLane {
     using Verdict = Tracked::Verdict;
     struct Accepted {
         Verdict verdict = Verdict::counted;
+        /// Points to the address of the chunk's first byte. Set too when a packet of the direct way brings
+        /// nothing new, with `offset`: they say which packet it repeats.
         std::byte* const* base = nullptr;
         std::uint64_t offset = 0;  ///< of the packet's first byte; with rows, of the heap's first byte
         PacketOutcome outcome = PacketOutcome::placed;  ///< as it was counted
@@ -125,6 +127,9 @@ class ChunkLane {
         if (tracked_)
             tracked_->forget_peaks();
     }
+    /// Returns whether a heap of the tracked way is live, or among the latest that ended. Those of the direct
+    /// way are in an open chunk.
+    bool is_recent(std::uint64_t key) noexcept { return !tracks_ || tracked_->is_recent(key); }
     /// Returns whether the lane goes the tracked way.
     bool tracks() const noexcept { return tracks_; }
     ChunkWindow& window() noexcept { return member_.window(); }

@@ -60,6 +60,7 @@ class Tracked final : private heap::HeapPlacer {
     void flush(std::uint64_t now) noexcept;
 
     const heap::Window& window() const noexcept { return window_; }
+    bool is_recent(std::uint64_t key) noexcept { return window_.is_recent(key); }
     /// Returns the latencies and gaps of its heaps, in ticks.
     const stats::StreamTimes& heap_times() noexcept { return window_.times(); }
     void forget_peaks() noexcept { window_.forget_peaks(); }

@@ -66,11 +66,11 @@ std::size_t Distributor::add_other(Ring&& ring) noexcept {
 }
 
 void Distributor::Table::add(const Endpoint& endpoint, std::vector<std::uint16_t> destinations,
-                             const std::optional<wire::PacketFormat>& format) {
+                             std::shared_ptr<FormatDecoder> format) {
     if (!classifier_.add(endpoint, {static_cast<std::uint16_t>(destinations_.size()), 0}))
         throw_error("distributor", "{} exists already", to_string(endpoint));
     destinations_.push_back(std::move(destinations));
-    formats_.push_back(format ? std::make_unique<FormatDecoder>(*format) : nullptr);
+    formats_.push_back(std::move(format));
     // They forget in any case: the endpoint may name a source of another one's packets.
     if (std::has_single_bit(destinations_.size()))
         flows_ = FlowCache(2 * destinations_.size());
@@ -163,6 +163,7 @@ template <class Ip>
     std::uint32_t payload_at = 0;
     if (FormatDecoder* const format = table_.formats_[target->lane].get(); format != nullptr) [[unlikely]] {
         const bool good =
+            head >= std::min<std::size_t>(udp.payload_length, format->header()) &&
             format->decode(datagram, udp.payload_length, view, payload_at) == PacketOutcome::placed;
         return good ? ways[share_of(view.key, ways.size())] : ways.front();
     }

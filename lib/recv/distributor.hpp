@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,7 +15,6 @@
 #include "recv/flow_template.hpp"
 #include "recv/format_decoder.hpp"
 #include "recv/spead_decoder.hpp"
-#include "wire/packet_format.hpp"
 
 struct rte_mbuf;
 struct rte_ring;
@@ -43,10 +41,10 @@ class Distributor {
     class Table {
       public:
         /// Sends the endpoint's packets to `destinations` by heap count: 0 is the lcore that polls, i+1 the
-        /// i-th other. `format` declares its packets and their count; none: they are SPEAD. Throws Error when
-        /// the endpoint is there already.
+        /// i-th other. `format` decodes its packets, and may be shared by endpoints of the table; null: they
+        /// are SPEAD. Throws Error when the endpoint is there already.
         void add(const Endpoint& endpoint, std::vector<std::uint16_t> destinations,
-                 const std::optional<wire::PacketFormat>& format = {});
+                 std::shared_ptr<FormatDecoder> format = nullptr);
 
       private:
         friend class Distributor;
@@ -54,7 +52,7 @@ class Distributor {
         FlowCache flows_;
         FlowCache6 flows6_;
         std::vector<std::vector<std::uint16_t>> destinations_;
-        std::vector<std::unique_ptr<FormatDecoder>> formats_;  ///< likewise; null: SPEAD
+        std::vector<std::shared_ptr<FormatDecoder>> formats_;  ///< likewise; null: SPEAD
     };
 
     /// Holds a ring to one more lcore, not in use yet.

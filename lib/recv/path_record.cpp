@@ -62,41 +62,54 @@ void PathRecord::enter(std::uint64_t mark, std::uint64_t number, std::uint32_t t
     next = static_cast<std::uint8_t>((next + 1) % kWays);
 }
 
-void PathRecord::begin(Path& path, std::uint64_t before) noexcept {
+void PathRecord::begin(Path& path, std::uint64_t before, std::uint64_t ticks) noexcept {
     path.began = true;
+    path.since = ticks;
     path.before = path.front = before;
 }
 
 void PathRecord::brought(std::size_t path, const Packet& packet, Now now) noexcept {
     Path& by = of_[path];
     if (!by.began) [[unlikely]]
-        begin(by, now.unique - 1);
+        begin(by, now.unique - 1, now.ticks);
     by.front = std::max(by.front, now.unique);
+    Path& other = of_[1 - path];
+    if (other.began && now.ticks - other.since <= behind_) [[unlikely]]
+        other.excused++;
     enter(mark_of(packet), now.unique, time_of(now.ticks), static_cast<std::uint32_t>(path));
 }
 
 bool PathRecord::again(std::size_t path, const Packet& packet, Now now) noexcept {
-    Path& by = of_[path];
-    const std::uint64_t mark = mark_of(packet);
-    const std::uint32_t time = time_of(now.ticks);
-    Entry* const e = find(mark, time);
-    if (e == nullptr) {
+    const By who = known(path, packet, now);
+    if (who == By::nobody) {
+        Path& by = of_[path];
         if (!by.began)
-            begin(by, now.unique);
-        enter(mark, by.front, time, static_cast<std::uint32_t>(path));
-        return false;
+            begin(by, now.unique, now.ticks);
+        enter(mark_of(packet), by.front, time_of(now.ticks), static_cast<std::uint32_t>(path));
     }
+    return who == By::itself;
+}
+
+PathRecord::By PathRecord::known(std::size_t path, const Packet& packet, Now now) noexcept {
+    Path& by = of_[path];
+    const std::uint32_t time = time_of(now.ticks);
+    Entry* const e = find(mark_of(packet), time);
+    if (e == nullptr)
+        return By::nobody;
     const auto since = static_cast<std::int32_t>(static_cast<std::uint32_t>(now.unique) - e->number);
     const std::uint64_t number = now.unique - static_cast<std::uint64_t>(std::int64_t{since});
     if (!by.began)
-        begin(by, number - 1);
+        begin(by, number - 1, now.ticks);
     by.front = std::max(by.front, number);
     const std::uint32_t bit = std::uint32_t{1} << path;
     if ((e->time_and_paths & bit) != 0)
-        return true;
+        return By::itself;
+    const std::uint32_t after_first = (e->time_and_paths >> kPathBits) - time_of(by.since);
+    if (by.excused != 0 && (after_first & kTimeMask) <= limit_) [[unlikely]]
+        by.excused--;
     const std::uint32_t paths = e->time_and_paths & ((std::uint32_t{1} << kPathBits) - 1);
     e->time_and_paths = time << kPathBits | paths | bit;
-    return false;
+    return By::other;
 }
 
 bool PathRecord::is_alone(std::size_t path, const Packets& packets) noexcept {
@@ -115,7 +128,7 @@ void PathRecord::look(const Packets& packets, Now now) noexcept {
         if (packets[i] != path.packets || !looked_) {
             // Its first packets may have come while the record rested.
             if (!path.began && packets[i] != 0)
-                begin(path, now.unique - std::min(now.unique, packets[i]));
+                begin(path, now.unique - std::min(now.unique, packets[i]), now.ticks);
             path.packets = packets[i];
             path.heard = now.ticks;
             path.others_then = packets[1 - i];

@@ -24,7 +24,7 @@ class PathRecord {
     /// Holds the packets of a path, while the other one is silent, after which the record may rest.
     static constexpr std::uint64_t kBusy = 2048;
 
-    /// Names a packet. Its copy has the same.
+    /// Names a packet: by its heap's count, or by its place in memory. Its copy has the same.
     struct Packet {
         std::uint64_t heap;
         std::uint64_t offset;
@@ -42,6 +42,10 @@ class PathRecord {
 
     /// Notes a packet that the path brought first.
     void brought(std::size_t path, const Packet& packet, Now now) noexcept;
+    /// Says who has brought a packet already, as far as the record knows.
+    enum class By : std::uint8_t { nobody, other, itself };
+    /// Notes that the path brought a packet which the record may know. Nothing is noted for `nobody`.
+    By known(std::size_t path, const Packet& packet, Now now) noexcept;
     /// Notes a packet that brought nothing new. Returns whether the path had brought it itself.
     bool again(std::size_t path, const Packet& packet, Now now) noexcept;
 
@@ -56,7 +60,11 @@ class PathRecord {
 
     /// Returns the packets that the path has passed: it has brought later ones, or they are older than a path
     /// may be behind. Those before its own first one do not count.
-    std::uint64_t passed(std::size_t path) const noexcept { return of_[path].front - of_[path].before; }
+    std::uint64_t passed(std::size_t path) const noexcept {
+        const Path& p = of_[path];
+        const std::uint64_t n = p.front - p.before;
+        return n > p.excused ? n - p.excused : 0;
+    }
 
   private:
     static_assert(stats::kMaxPaths == 2);
@@ -74,6 +82,10 @@ class PathRecord {
         bool began = false;
         std::uint64_t before = 0;  ///< unique packets before its first one
         std::uint64_t front = 0;   ///< unique packets up to its latest one
+        std::uint64_t since = 0;   ///< ticks of its first one
+        /// Counts packets that the other path alone brought soon after the first one: they may be older than
+        /// that.
+        std::uint64_t excused = 0;
         std::uint64_t packets = 0;
         std::uint64_t heard = 0;        ///< ticks, when it had brought another packet
         std::uint64_t others_then = 0;  ///< packets of the other path at that time
@@ -83,7 +95,7 @@ class PathRecord {
     std::uint32_t time_of(std::uint64_t ticks) const noexcept;
     Entry* find(std::uint64_t mark, std::uint32_t time) noexcept;
     void enter(std::uint64_t mark, std::uint64_t number, std::uint32_t time, std::uint32_t path) noexcept;
-    void begin(Path& path, std::uint64_t before) noexcept;
+    static void begin(Path& path, std::uint64_t before, std::uint64_t ticks) noexcept;
 
     std::vector<Set> sets_;
     std::array<std::uint8_t, kSets> next_{};  ///< the entry that is overwritten next

@@ -168,9 +168,15 @@ class BasicRxAgent {
                                                   heap::PacketView& view, std::uint32_t from,
                                                   std::uint64_t now, heap::Record*& record,
                                                   bool at_last = false) noexcept;
-    void note_brought(Lane<Decoder>& lane, std::uint16_t endpoint, const heap::PacketView& view) noexcept;
+    static PathRecord::Packet packet_of(const heap::PacketView& view) noexcept {
+        return {view.key, view.offset, view.payload_length};
+    }
+    static PathRecord::Packet packet_of(const Lane<Decoder>& lane, const chunk::ChunkLane::Accepted& a,
+                                        const heap::PacketView& view) noexcept;
+    void note_brought(Lane<Decoder>& lane, std::uint16_t endpoint, const PathRecord::Packet& packet,
+                      std::uint64_t now) noexcept;
     void note_unplaced(Lane<Decoder>& lane, std::uint16_t endpoint, const heap::PacketView& view,
-                       PacketOutcome outcome) noexcept;
+                       const PathRecord::Packet& packet, PacketOutcome outcome) noexcept;
     bool divert(Lane<Decoder>& lane, std::uint16_t endpoint, const heap::PacketView& view,
                 const Source& source, const heap::Record& record, rte_mbuf* mbuf, const Copy& copy) noexcept;
     bool lend(Lane<Decoder>& lane, const Source& source, const heap::Record& record, rte_mbuf* mbuf,
@@ -248,12 +254,12 @@ auto BasicRxAgent<Decoder>::accept(Lane<Decoder>& lane, std::uint16_t endpoint, 
     if ((view.flags & heap::PacketView::kStop) != 0) [[unlikely]]
         lane.stops_seen[endpoint]++;
     if (a.outcome != PacketOutcome::placed) [[unlikely]] {
-        note_unplaced(lane, endpoint, view, a.outcome);
+        note_unplaced(lane, endpoint, view, packet_of(view), a.outcome);
         return Accepted::counted;
     }
     if (view.payload_length == 0) [[unlikely]] {
         if (lane.path_record && lane.diverts)
-            note_brought(lane, endpoint, view);
+            note_brought(lane, endpoint, packet_of(view), view.arrival);
         return Accepted::counted;
     }
     record = a.record;

@@ -43,11 +43,11 @@ template <class Decoder>
     }
     if (a.verdict == Verdict::counted) {
         if (a.outcome != PacketOutcome::placed)
-            note_unplaced(lane, endpoint, view, a.outcome);
+            note_unplaced(lane, endpoint, view, packet_of(lane, a, view), a.outcome);
         return Accepted::counted;
     }
     if (lane.path_record && lane.diverts)
-        note_brought(lane, endpoint, view);
+        note_brought(lane, endpoint, packet_of(lane, a, view), view.arrival);
     lane.endpoints[endpoint].bytes += view.payload_length;
     if (lane.gathering) [[unlikely]] {
         lane.gathering->tickets().take();

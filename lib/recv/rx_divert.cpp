@@ -33,7 +33,7 @@ template <class Decoder>
                                                      const heap::Record& record, rte_mbuf* mbuf,
                                                      const Copy& copy) noexcept {
     if (lane.path_record) {
-        note_brought(lane, endpoint, view);
+        note_brought(lane, endpoint, packet_of(view), view.arrival);
         return false;
     }
     if (!lane.gathering)

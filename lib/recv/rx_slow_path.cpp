@@ -130,7 +130,7 @@ template <class Decoder>
                            : accept(lane, target->endpoint, view, udp.src_ip, now, record);
     if (a == Accepted::copy) [[likely]] {
         if (lane.path_record && lane.diverts)
-            note_brought(lane, target->endpoint, view);
+            note_brought(lane, target->endpoint, packet_of(view), view.arrival);
         if (source.arrivals != nullptr)
             note_arrival(*record, *mbuf, *source.arrivals);
         const Copy copy{&record->base, head.data() + payload_at, view.offset, view.payload_length,

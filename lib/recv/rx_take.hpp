@@ -50,7 +50,8 @@ bool BasicRxAgent<Decoder>::take(Source& source, std::uint16_t lane_number, std:
                     gather_chain(lane, source, mbuf, *base + offset, payload_at, view.payload_length);
                     return true;
                 }
-                note_brought(lane, endpoint_number, view);
+                note_brought(lane, endpoint_number, packet_of(lane, {.base = base, .offset = offset}, view),
+                             view.arrival);
             }
             copies_[copy_count_++] = {base, frame + payload_at, offset, view.payload_length, lane.stores};
             return true;

@@ -126,7 +126,7 @@ bool BasicRxAgent<Decoder>::resume_first(Source& source, bool at_last, std::uint
     }
     if (a == Accepted::copy) {
         if (lane.path_record && lane.diverts)
-            note_brought(lane, w.endpoint, w.view);
+            note_brought(lane, w.endpoint, packet_of(w.view), w.view.arrival);
         if (source.arrivals != nullptr)
             note_arrival(*record, *mbuf, *source.arrivals);
         if (lane.gathering)

@@ -2,7 +2,8 @@
 #include "runtime/receive_queues.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <map>
+#include <memory>
 #include <set>
 
 #include <fmt/core.h>
@@ -41,6 +42,7 @@ recv::SourceTables ReceiveQueues::tables_of(const Queue::Reader& reader, const Q
 recv::Distributor::Table ReceiveQueues::distribution(const Queue& queue, const QueueLayout& to,
                                                      const Plan& plan) {
     recv::Distributor::Table table;
+    std::map<std::size_t, std::shared_ptr<recv::FormatDecoder>> formats;  // of streams
     for (const Delivery& d : to.deliveries) {
         std::vector<std::uint16_t> destinations;
         for (const unsigned cpu : d.cpus)
@@ -48,10 +50,11 @@ recv::Distributor::Table ReceiveQueues::distribution(const Queue& queue, const Q
                 if (r.worker->layout->planned_cpu == cpu)
                     destinations.push_back(static_cast<std::uint16_t>(r.share));
         const ReceivePlan& r = plan.receives[d.receive];
-        std::optional<wire::PacketFormat> format;
-        if (!r.format.empty())
-            format = wire::PacketFormat::parse(r.format, r.name);
-        table.add(endpoints_of(r, d.path)[d.endpoint], std::move(destinations), format);
+        if (!r.format.empty() && formats[d.receive] == nullptr)
+            formats[d.receive] =
+                std::make_shared<recv::FormatDecoder>(wire::PacketFormat::parse(r.format, r.name));
+        table.add(endpoints_of(r, d.path)[d.endpoint], std::move(destinations),
+                  r.format.empty() ? nullptr : formats[d.receive]);
     }
     return table;
 }

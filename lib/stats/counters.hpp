@@ -123,7 +123,7 @@ struct PathCounters {
         repeated -= before.repeated;
         late -= before.late;
         control -= before.control;
-        passed -= before.passed;
+        passed -= std::min(passed, before.passed);
     }
 };
 

@@ -180,15 +180,39 @@ class TwoPaths(harness.ProgramTest):
                     packets += wire.heap(number, payload, items) if way == "tracked" else [
                         wire.packet(number, at, payload[at:at + 1024], 4096, items) for at in range(0, 4096, 1024)]
                 kept = [[at for at in range(len(packets)) if source.random() > 0.05] for _ in range(2)]
+                repeated = [set(source.sample(some, 50)) for some in kept]
                 if way == "tracked":  # the first packet tells where the heap is
                     kept = [sorted(set(some) | set(range(0, len(packets), 4))) for some in kept]
-                one, other = self.ports(*[[wire.frame(packets[at], GROUP) for at in some] for some in kept])
+                one, other = self.ports(*[[frame for at in some for frame in [wire.frame(packets[at], GROUP)] * (1 + (at in twice))]
+                                          for some, twice in zip(kept, repeated)])
                 any_of_them = set(kept[0]) | set(kept[1])
                 report = self.run_program("recv", "--two-paths", ENDPOINT, "--port", one, "--port", other, "--placement",
-                                          f"heap 4096; {way}; time: item 0x1600 [64]", "--chunk-window", "4").report
-                self.assert_stream(report, "s0", placed=len(any_of_them), late=0, duplicate=0,
+                                          f"heap 4096; {way}; time: item 0x1600 [64]", "--chunk-window", "4", "--path-skew",
+                                          "900ms").report
+                self.assert_stream(report, "s0", placed=len(any_of_them), late=0, duplicate=100,
                                    redundant=len(kept[0]) + len(kept[1]) - len(any_of_them))
-                self.assert_paths(report, *({"received": len(some), "missing": len(any_of_them - set(some))} for some in kept))
+                self.assert_paths(report, *({"received": len(some) + 50, "repeated": 50, "missing": len(any_of_them - set(some))}
+                                            for some in kept))
+
+    def test_chunks_of_endpoints_with_the_same_heap_counts_have_exact_counts(self):
+        source = random.Random(6)
+        groups = [GROUP, "239.1.1.2"]
+        frames = []
+        for time in range(100):
+            for number, group in enumerate(groups):
+                items = ((wire.IMMEDIATE, 0x1600, time), (wire.IMMEDIATE, 0x4101, number))
+                frames += [wire.frame(wire.packet(time + 1, at, source.randbytes(512), 1024, items), group) for at in (0, 512)]
+        control = [wire.frame(wire.stop(1000 + number), group) for number, group in enumerate(groups)]
+        kept = [[frame for frame in frames if source.random() > 0.05] for _ in range(2)]
+        one, other = self.ports(*[some + control for some in kept])
+        report = self.run_program("recv", "--two-paths", "239.1.1.1+1:7148", "--port", one, "--port", other, "--placement",
+                                  "heap 1024; direct; axis sender: item 0x4101 [2]; time: item 0x1600 [16]", "--path-skew",
+                                  "900ms").report
+        any_of_them = set(kept[0]) | set(kept[1])
+        self.assert_stream(report, "s0", placed=len(any_of_them), late=0, duplicate=0, control=2,
+                           redundant=len(kept[0]) + len(kept[1]) - len(any_of_them) + 2)
+        self.assert_paths(report, *({"received": len(some) + 2, "repeated": 0, "missing": len(any_of_them - set(some))}
+                                    for some in kept))
 
     def test_a_sender_and_its_copy_send_the_same_heaps(self):
         written = [self.directory / f"sent{number}.pcap" for number in range(2)]

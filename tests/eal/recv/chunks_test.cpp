@@ -86,6 +86,58 @@ void expect_heap(const chunk::Chunk& c, std::uint64_t index, const MadeHeap& hea
         ASSERT_EQ(static_cast<std::uint8_t>(c.data[index * heap.length + i]), heap.byte(i)) << i;
 }
 
+/// Gives the lane a second path: the same packets to another group, by another source.
+void add_second_path(ChunkRig& rig) {
+    Source& second = *rig.sources[rig.add_source()];
+    LaneConfig config = lane_config("two", {{{Way{}.to}, Way{}.port, {}}, {{Way{}.to + 1}, Way{}.port, {}}});
+    config.window.redundant = true;
+    SpeadLane& lane = *rig.lanes.emplace_back(
+        std::make_unique<SpeadLane>(config, heap::PoolPlacer(rig.arena, rig.arena.capacity())));
+    lane.chunks =
+        std::make_unique<chunk::ChunkLane>(rig.placement, rig.window, lane.counters, false, config.window);
+    lane.merge({0, 1}, 10'000'000);
+    const std::uint16_t number = rig.agent.add_lane(lane);
+    rig.sources[0]->classifier = {};
+    rig.sources[0]->flows = FlowCache(1);
+    EXPECT_TRUE(rig.sources[0]->classifier.add(config.endpoints[0], {number, 0}));
+    EXPECT_TRUE(second.classifier.add(config.endpoints[1], {number, 1}));
+    second.lanes.push_back(number);
+    second.flows = FlowCache(1);
+}
+
+/// Lets senders count alike, as they may where every packet tells its place. Stop items tell none.
+TEST(ChunkStreams, CopiesOfSendersThatCountAlikeAreNoRepeats) {
+    ChunkRig rig(kWhole);
+    add_second_path(rig);
+    const auto give = [&rig](std::size_t path, const Bytes& datagram) {
+        Way way;
+        way.to += path;
+        rig.queue(path).add(frame(datagram, way));
+        while (rig.poll()) {
+        }
+    };
+    const auto heap = [](std::uint64_t time, std::uint64_t sender) {
+        MadeHeap made = placed_heap(time, sender, 1024, 1024);
+        made.cnt = time + 1;
+        return made.datagram(0, 1024, true);
+    };
+    for (std::uint64_t time = 0; time < 24; time++) {
+        for (std::uint64_t sender = 0; sender < 4; sender++)
+            for (std::size_t path = 0; path < 2; path++)
+                give(path, heap(time, sender));
+        give(1, heap(time, 2));
+    }
+    for (const std::size_t path : {0, 1, 1})
+        give(path, stop_datagram(1000));
+    const stats::StreamCounters counts = rig.lane(1).counts();
+    EXPECT_EQ(counts[PacketOutcome::placed], 96U);
+    EXPECT_EQ(counts[PacketOutcome::control], 1U);
+    EXPECT_EQ(counts.paths[0].repeated, 0U);
+    EXPECT_EQ(counts.paths[1].repeated, 24U + 1U);
+    EXPECT_EQ(counts.paths[1].redundant, 96U + 1U);
+    EXPECT_EQ(counts[PacketOutcome::duplicate], 25U);
+}
+
 TEST(ChunkStreams, HeapsOfOnePacketGoToTheirPlaces) {
     ChunkRig rig(kWhole);
     for (std::uint64_t time = 0; time < 24; time++)

@@ -33,7 +33,8 @@ class DistributorTest : public ::testing::Test {
     void spread_over(std::size_t others, std::vector<std::uint16_t> destinations, const Way& way = {},
                      const std::optional<wire::PacketFormat>& format = {}) {
         distributor = std::make_unique<Distributor>(others);
-        distributor->table().add({{way.to}, way.port, {}}, std::move(destinations), format);
+        distributor->table().add({{way.to}, way.port, {}}, std::move(destinations),
+                                 format ? std::make_shared<FormatDecoder>(*format) : nullptr);
         distributor->connect(rx.queue());
     }
 
@@ -96,8 +97,9 @@ TEST_F(DistributorTest, WhatIsNotOfTheFormatGoesToTheFirstLcoreOfItsEndpoint) {
     rx.add(frame(Bytes(40, 9), {}));
     rx.add(frame({7}, {}));
     rx.add(packet(9));
+    rx.add(rx.chain(frame(Bytes(40, 9), {}), {wire::kNetHeader + 2}));
     EXPECT_THAT(take(distributor->own()), ElementsAre());
-    EXPECT_EQ(take(distributor->share(0)).size(), 3U);
+    EXPECT_EQ(take(distributor->share(0)).size(), 4U);
 }
 
 TEST_F(DistributorTest, PassesHeapsOnByTheirCountAndKeepsOrder) {

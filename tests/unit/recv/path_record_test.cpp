@@ -147,10 +147,30 @@ TEST(PathRecord, PacketsOnTheirWayAreNotPassed) {
     EXPECT_EQ(rig.record.passed(1), 7U);
 }
 
+TEST(PathRecord, PacketsBeforeThePathsFirstOneAreNotPassedWhenTheOtherPathBringsThemLater) {
+    Rig rig;
+    // The first path leads by 10, and both begin in the middle of the stream.
+    for (std::uint64_t n = 10; n < 40; n++) {
+        rig.first(0, n);
+        if (n < 20)
+            rig.first(1, n - 10);
+        else
+            rig.again(1, n - 10);
+    }
+    EXPECT_EQ(rig.unique, 40U);
+    EXPECT_EQ(rig.record.passed(0), 30U) << "it brought each of those that it could";
+    EXPECT_EQ(rig.record.passed(1), 20U);
+    rig.now += 2 * kBehind;
+    rig.first(1, 100);
+    rig.first(0, 101);
+    EXPECT_EQ(rig.record.passed(0), 32U) << "later ones are lost";
+}
+
 TEST(PathRecord, OldPacketsArePassed) {
     Rig rig;
     rig.first(0, 0);
     rig.again(1, 0);
+    rig.now += 2 * kBehind;
     for (std::uint64_t n = 1; n < 10; n++)
         rig.first(0, n);
     rig.look();

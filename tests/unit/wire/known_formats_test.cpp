@@ -93,13 +93,23 @@ TEST(KnownFormats, NoneTakesSpead) {
             Bytes d = random.bytes(100 + 8 * random.bits(8));
             const std::uint64_t id_bytes = 1 + random.bits(6) % 7;
             big(d, 0, 8,
-                std::uint64_t{0x5304} << 48 | id_bytes << 40 | (8 - id_bytes) << 32 | random.bits(5));
+                std::uint64_t{0x5304} << 48 | id_bytes << 40 | (8 - id_bytes) << 32 | (1 + random.bits(5)));
             little(d, 8, 4, d.size() / 8);
             for (const std::size_t at : {24U, 28U})
                 big(d, at, 4, random.bits(10));
             ASSERT_EQ(reading.read(d), Verdict::malformed) << f.name;
         }
     }
+}
+
+TEST(KnownFormats, ASequenceNumberBeforeTheHeaderIsNoSpead) {
+    const FormatReader reader(PacketFormat::parse("vdif; prefix 8"));
+    Bytes d(8 + 32 + 64);
+    little(d, 0, 8, 0x01070453);  // begins as SPEAD does
+    little(d, 8 + 8, 4, (d.size() - 8) / 8);
+    std::array<std::uint8_t, PacketFormat::kMaxItems * 8> words;
+    FormatReader::Packet packet{};
+    EXPECT_EQ(reader.read(d.data(), d.size(), words.data(), packet), Verdict::good);
 }
 
 TEST(KnownFormats, ReadPst) {

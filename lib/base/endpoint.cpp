@@ -93,7 +93,8 @@ Parsed read_ip(std::string_view text) {
 
 /// Reads the address of a sender to `destination`, whose family decides how a text of none is refused.
 Parsed read_source(std::string_view text, const IpAddress& destination) {
-    if (text.size() >= 2 && text.front() == '[' && text.back() == ']')
+    if (text.size() >= 2 && text.front() == '[' && text.back() == ']' &&
+        text.find(':') != std::string_view::npos)
         text = text.substr(1, text.size() - 2);
     const bool is_v6 = text.find(':') != std::string_view::npos ||
                        (destination.is_v6() && text.find('.') == std::string_view::npos);

@@ -47,18 +47,32 @@ std::vector<Inet6Address> inet6_addresses_in(std::istream& text) {
                        interface,
                        !usable && (flags & IFA_F_TENTATIVE) != 0,
                        (flags & IFA_F_DEPRECATED) != 0,
-                       failed});
+                       failed,
+                       (flags & IFA_F_TEMPORARY) != 0});
     }
     return all;
 }
 
-bool is_tentative(const IpAddress& address) {
+namespace {
+
+/// Returns whether the address is one of this machine's in that state.
+bool is_in(bool Inet6Address::*state, const IpAddress& address) {
     if (address.is_v4())
         return false;
     const std::vector<Inet6Address> all = inet6_addresses();
-    return std::any_of(all.begin(), all.end(), [&address](const Inet6Address& one) {
-        return one.tentative && address == IpAddress(one.address);
+    return std::any_of(all.begin(), all.end(), [&](const Inet6Address& one) {
+        return one.*state && address == IpAddress(one.address);
     });
+}
+
+}  // namespace
+
+bool is_tentative(const IpAddress& address) {
+    return is_in(&Inet6Address::tentative, address);
+}
+
+bool is_of_another_host(const IpAddress& address) {
+    return is_in(&Inet6Address::failed, address);
 }
 
 bool has_tentative(unsigned interface) {

@@ -17,6 +17,7 @@ struct Inet6Address {
     bool tentative = false;   ///< it cannot be used yet
     bool deprecated = false;  ///< connections that exist may go on with it
     bool failed = false;      ///< another host has it
+    bool temporary = false;   ///< the kernel replaces it from time to time (RFC 8981)
 };
 
 /// Returns the addresses of the calling thread's network namespace; none if the kernel does not tell them.
@@ -26,6 +27,8 @@ std::vector<Inet6Address> inet6_addresses_in(std::istream& text);
 
 /// Returns whether the address is one of this machine's, and tentative.
 bool is_tentative(const IpAddress& address);
+/// Returns whether the address is one of this machine's, and another host has it.
+bool is_of_another_host(const IpAddress& address);
 /// Returns whether the interface has an address that is tentative.
 bool has_tentative(unsigned interface);
 

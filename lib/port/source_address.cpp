@@ -7,6 +7,7 @@
 #include <ifaddrs.h>
 #include <memory>
 #include <net/if.h>
+#include <string_view>
 #include <sys/socket.h>
 
 #include "base/error.hpp"
@@ -33,7 +34,14 @@ int unfitness_of(const IpAddress& address, unsigned interface, const std::vector
     if (known && state->failed) {
         return SourceAddress::kFailed;
     }
-    return address.is_link_local() ? 3 : known && state->deprecated ? 2 : known && state->tentative ? 1 : 0;
+    if (address.is_link_local()) {
+        return SourceAddress::kLinkLocal;
+    }
+    return !known              ? 0
+           : state->tentative  ? SourceAddress::kTentative
+           : state->deprecated ? SourceAddress::kDeprecated
+           : state->temporary  ? SourceAddress::kTemporary
+                               : 0;
 }
 
 }  // namespace
@@ -48,7 +56,8 @@ std::vector<SourceAddress> source_addresses(const std::string& netdev) {
     const unsigned index = ::if_nametoindex(netdev.c_str());
     std::vector<SourceAddress> found;
     for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-        if (entry->ifa_addr == nullptr || netdev != entry->ifa_name ||
+        const std::string_view label = entry->ifa_name;  // of IPv4: "eth0:1"
+        if (entry->ifa_addr == nullptr || netdev != label.substr(0, label.find(':')) ||
             (entry->ifa_addr->sa_family != AF_INET && entry->ifa_addr->sa_family != AF_INET6)) {
             continue;
         }
@@ -73,7 +82,7 @@ IpAddress choose_source(const std::vector<SourceAddress>& addresses, bool v6, co
         }
     }
     if (best == nullptr) {
-        return now;
+        return now.is_link_local() ? IpAddress{} : now;  // that one follows from the MAC address
     }
     if (present != nullptr) {
         return present->unfitness <= best->unfitness ? now : best->address;

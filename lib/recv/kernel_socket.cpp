@@ -146,7 +146,18 @@ void KernelSocket::bind_to(const Options& options) {
     if (error == EADDRNOTAVAIL && (tentative || options.early) &&
         allow_absent_address(fd_.get(), family_of(place_.address))) {
         error = bind();
-        if (error == 0 && !tentative)
+        if (error == 0 && tentative)
+            log_info(
+                LogType::recv,
+                "{}: the address of {} is tentative, so nothing comes until the kernel has asked for other "
+                "hosts that have it; that needs the link",
+                options.where, to_string(place_));
+        else if (error == 0 && is_of_another_host(place_.address))
+            log_warning(LogType::recv,
+                        "{}: another host has the address of {}, so nothing comes; take that host's or this "
+                        "machine's away (`ip address`)",
+                        options.where, to_string(place_));
+        else if (error == 0)
             log_warning(
                 LogType::recv,
                 "{}: this machine does not have the address of {} yet, so nothing comes until it has; "

@@ -18,13 +18,14 @@ IpAddress SenderSet::source_of(const SendPlan& s, const LivePort& port, const Ip
     if (!own.is_unspecified())
         return own;
     const std::string netdev = kernel_side(port.device(), port.plan().vlan);
+    // The interface of the VLAN has gone: the port's own addresses are of another network.
+    if (port.plan().vlan && !now.is_unspecified() && !netdev.empty() && netdev == port.device().netdev())
+        return now;
     const std::vector<port::SourceAddress> all =
         netdev.empty() ? std::vector<port::SourceAddress>{} : port::source_addresses(netdev);
     if (const IpAddress best = port::choose_source(all, v6, now); !best.is_unspecified())
         return best;
-    // A link-local address without an interface of the kernel follows from the MAC address.
-    if (!now.is_unspecified() && !now.is_link_local())
-        return now;
+    // Without one of the kernel's, a link-local address follows from the MAC address.
     return v6 ? IpAddress(port.device().source_address6()) : IpAddress(port.device().source_address());
 }
 
@@ -45,7 +46,11 @@ void SenderSet::follow_source(SendStream& s) {
     log_limited(hop_news_, LogType::runtime, LogLevel::notice,
                 "send {}: packets come from {} now, no longer from {}", s.plan.name, to_string(now),
                 to_string(s.source));
-    connect(s);
+    s.source = now;
+    lcores_.ask(
+        *s.worker,
+        [](send::Sender* sender, MacAddress mac, IpAddress from) { sender->set_source(mac, from); },
+        s.sender.get(), port.device().mac(), now);
 }
 
 }  // namespace spead::runtime

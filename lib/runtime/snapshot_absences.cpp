@@ -51,8 +51,9 @@ void Snapshots::look_for_absences(const stats::Snapshot& snap) {
                           const std::size_t p = of_.ports.index_of(port);
                           wanted[p].insert(wanted[p].end(), endpoints.begin(), endpoints.end());
                           // Without our own host, the kernel answers ARP for addresses that it has.
-                          if (of_.ports[p].host() || of_.ports[p].device().capabilities().membership !=
-                                                         port::Membership::kernel_socket)
+                          const port::Membership by = of_.ports[p].device().capabilities().membership;
+                          if (of_.ports[p].host() ||
+                              (by != port::Membership::kernel_socket && by != port::Membership::rules))
                               return;
                           for (const Endpoint& e : endpoints)
                               if (!e.address.is_multicast() && port::netdev_of(e.address).empty())

@@ -383,6 +383,9 @@ void Sender::set_port(const port::TxQueue& queue, const port::SendTimes& times, 
     impl_->transmitter.set_times(times);
     impl_->transmitter.set_queue(queue);
 }
+void Sender::set_source(const wire::MacAddress& mac, const IpAddress& ip) noexcept {
+    impl_->transmitter.set_source(mac, ip);
+}
 void Sender::set_queue(const port::TxQueue& queue) noexcept {
     impl_->transmitter.set_queue(queue);
 }

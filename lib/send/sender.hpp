@@ -223,6 +223,8 @@ class Sender {
     /// built, built packets wait, and heaps still time out and are cut.
     void set_port(const port::TxQueue& queue, const port::SendTimes& times, const wire::MacAddress& mac,
                   const IpAddress& ip) noexcept;
+    /// Sets the source addresses of packets that are built from now on.
+    void set_source(const wire::MacAddress& mac, const IpAddress& ip) noexcept;
     /// Sets the queue of the same port, which has stopped (a queue without `burst`) or runs again.
     void set_queue(const port::TxQueue& queue) noexcept;
 

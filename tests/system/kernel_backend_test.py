@@ -145,6 +145,10 @@ exit_on_stop = true
         self.assertIn("does not have the address of 192.0.2.77:7148 yet", finished.err)
         self.assertIn("`ip address` lists its addresses", finished.err)
 
+    def test_an_address_that_never_comes_is_a_finding(self):
+        finished = self.run_program("recv", "192.0.2.77:7148", "--backend", "kernel", "--duration", "4")
+        self.assertIn("no network interface here has the address 192.0.2.77", finished.out)
+
     def test_sources_of_an_address_share_its_socket(self):
         """Also when the lcores are two."""
         port = free_port()

@@ -249,7 +249,10 @@ Plan set(const Plan& plan, const Noun& part, const std::string& name, const std:
     toml::table tree = tree_of(plan);
     toml::array& list = list_of_parts(tree, part);
     toml::table& entry = *list[index_of(list, part, name)].as_table();
+    const auto first_path = entry["paths"][0].value<std::string>();
     apply(entry, part, settings);
+    if (first_path && !entry.contains("paths") && !entry.contains("port"))
+        entry.insert("port", *first_path);
     const bool says_port =
         std::ranges::any_of(settings, [](const Setting& setting) { return setting.first == "port"; });
     leave_out_port(entry, !says_port);

@@ -238,6 +238,7 @@ TEST_F(EditTest, AStreamGetsTheOtherPortByItsPaths) {
     const Plan with = set_stream(before, "b", {{"paths", port + ",p9"}});
     EXPECT_THAT(with.receives[1].paths, ElementsAre(port, "p9"));
     EXPECT_EQ(with.receives[1].port, port);
+    EXPECT_EQ(set_stream(with, "b", {{"paths", "default"}}), before);
     EXPECT_EQ(set_stream(with, "b", {{"path_skew", "70ms"}}).receives[1].path_skew, 0.07);
     EXPECT_THAT(set_stream(with, "b", {{"paths", "p9," + port}}).receives[1].paths, ElementsAre("p9", port));
     EXPECT_THAT(refusal([&] {

@@ -18,7 +18,8 @@
 
 #define MOST_TAGS 2
 #define FRAGMENT 0x3fff /* more fragments, and the offset */
-#define MOST_OPTIONS 64 /* bytes of IPv6's hop-by-hop and destination options, as lib/wire/net.cpp reads them */
+#define MOST_OPTIONS \
+    64 /* bytes of IPv6's hop-by-hop and destination options, as lib/wire/net.cpp reads them */
 #define VLAN_ID 0x0fff
 
 /* A packet can only go to the socket that is bound to its own queue: the map's index is the queue's. */

@@ -88,10 +88,12 @@ runtime::EngineHooks EngineRun::hooks() {
 stats::RunSettings EngineRun::settings() const {
     stats::RunSettings s;
     if (channels_.socket)
-        s.attach = fmt::format("dpdk-spead attach {} --", shell_word(channels_.socket->path()));
+        s.attach = fmt::format("dpdk-spead attach {} --",
+                               shell_word(std::filesystem::absolute(channels_.socket->path()).string()));
     s.own_prompt = options_.interactive;
     if (options_.by_configuration())
         s.configuration = std::filesystem::absolute(options_.config_path).string();
+    s.by_options = !options_.by_configuration();
     return s;
 }
 

@@ -30,6 +30,14 @@ std::string with_keys(std::string_view advice) {
     std::string text;
     while (!advice.empty()) {
         const std::size_t at = std::min(advice.find("--"), advice.size());
+        // Commands between backticks stay as they are.
+        if (const std::size_t quote = advice.find('`'); quote < at) {
+            const std::size_t end = advice.find('`', quote + 1);
+            const std::size_t whole = end == advice.npos ? advice.size() : end + 1;
+            text += advice.substr(0, whole);
+            advice.remove_prefix(whole);
+            continue;
+        }
         text += advice.substr(0, at);
         advice.remove_prefix(at);
         const std::size_t length =

@@ -46,6 +46,7 @@ void Engine::stop() noexcept {
     s.parts.events.end();
     if (s.parts.clock.started())
         s.shutdown.end_run(s.interrupted);
+    s.snapshots.note_ended();
     s.ended = true;
     s.shutdown.end_ports();
 }

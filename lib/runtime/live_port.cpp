@@ -5,6 +5,7 @@
 #include <chrono>
 #include <exception>
 #include <iterator>
+#include <net/if.h>
 #include <utility>
 
 #include <rte_ethdev.h>
@@ -98,6 +99,23 @@ void find_larger(const port::PlannedPort& planned, stats::PortSettings& s) {
     }
 }
 
+/// Returns the bytes that the kernel grants a socket which is made now.
+std::uint64_t socket_buffer_for(std::uint64_t wanted) {
+    const std::uint64_t limit = port::socket_buffer_limit();
+    return limit == 0 ? wanted : std::min(wanted, limit);
+}
+
+/// Returns the name of an interface that a user named, perhaps by an address; empty: there is none.
+std::string interface_of(const std::string& text) {
+    if (text.empty() || if_nametoindex(text.c_str()) != 0)
+        return text;
+    try {
+        return port::netdev_of(parse_ip(text));
+    } catch (const Error&) {
+        return {};
+    }
+}
+
 stats::PortSettings settings_of(const port::PlannedPort& planned, const std::string& netdev) {
     stats::PortSettings s;
     s.interface = netdev;
@@ -105,10 +123,9 @@ stats::PortSettings settings_of(const port::PlannedPort& planned, const std::str
     s.reassemble_datagrams = planned.request.reassembled_datagrams;
     if (planned.device.capabilities.steering == port::Steering::sockets) {
         // The sockets have one, and their device is none.
-        s.interface =
-            port::DeviceString::parse(planned.request.device, s.interface).find("iface").value_or("");
-        const std::uint64_t limit = port::socket_buffer_limit();
-        s.socket_buffer = limit == 0 ? s.buffer_size : std::min(s.buffer_size, limit);
+        s.interface = interface_of(
+            port::DeviceString::parse(planned.request.device, s.interface).find("iface").value_or(""));
+        s.socket_buffer = socket_buffer_for(s.buffer_size);
     } else if (planned.request.rx_queues != 0 && !planned.device.capabilities.lossless) {
         try {
             find_larger(planned, s);
@@ -218,6 +235,9 @@ void LivePort::add_rule(const port::Rule& rule) {
         return;
     device_->add_rule(rule);
     rules_.push_back(rule);
+    // It may have made a socket, after the machine's limit was changed.
+    if (settings_.socket_buffer != 0)
+        settings_.socket_buffer = socket_buffer_for(settings_.buffer_size);
 }
 
 void LivePort::remove_rules_but(const std::vector<port::Rule>& wanted) {

@@ -149,7 +149,7 @@ class LivePort {
     PeerWatch peer_;
     std::vector<stats::PassedSnapshot> passed_;
     std::vector<stats::RuleSnapshot> last_rules_;
-    const stats::PortSettings settings_;  ///< of the planned device
+    stats::PortSettings settings_;  ///< of the planned device
 };
 
 }  // namespace spead::runtime

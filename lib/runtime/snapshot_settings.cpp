@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
+#include <system_error>
 
 #include "memory/mapping.hpp"
 #include "port/machine.hpp"
@@ -15,7 +17,19 @@ namespace {
 /// Holds the interval at which the machine is asked for what may change.
 constexpr auto kMachineLook = std::chrono::seconds(1);
 
-stats::StreamSettings settings_of(const ReceivePlan& r, bool waits, const std::vector<unsigned>& cpus) {
+/// Returns a path that other programs find, too; as it is if nobody knows the present directory.
+std::string absolute(const std::string& path) {
+    std::error_code error;
+    const std::filesystem::path found = std::filesystem::absolute(path, error);
+    return error ? path : found.string();
+}
+
+/// Returns whether the start refuses the stream without the memory for all of its open heaps.
+bool needs_all(const ReceivePlan& r, bool lossless) {
+    return lossless && waits_for_consumer(r, lossless) && r.max_bytes != ReceivePlan{}.max_bytes;
+}
+
+stats::StreamSettings settings_of(const ReceivePlan& r, bool lossless, const std::vector<unsigned>& cpus) {
     stats::StreamSettings s;
     s.max_live = r.max_live;
     s.queue_depth = r.queue_depth;
@@ -30,20 +44,20 @@ stats::StreamSettings settings_of(const ReceivePlan& r, bool waits, const std::v
     }
     s.heap_timeout = r.timeout;
     s.own_memory = !shares_heap_memory(r);
-    s.waits = waits;
+    s.needs_all = needs_all(r, lossless);
     s.fills_ring = r.sink.kind == SinkKind::dada;
     if (has_directory(r.sink.kind))
-        s.directory = directories_of(r.sink).front();
+        s.directory = absolute(directories_of(r.sink).front());
     s.cpus = cpus;
     return s;
 }
 
-/// Returns the CPUs whose lcores have neither a stream nor a sender.
-std::vector<unsigned> idle_cpus(const Layout& layout) {
+/// Returns the CPUs whose lcores have no stream, no sender and no port's queue.
+std::vector<unsigned> idle_cpus(const std::vector<stats::LcoreSnapshot>& lcores) {
     std::vector<unsigned> idle;
-    for (const WorkerLayout& w : layout.workers)
-        if (w.receives.empty() && w.sends.empty())
-            idle.push_back(w.cpu);
+    for (const stats::LcoreSnapshot& l : lcores)
+        if (l.streams.empty() && l.sends.empty() && l.ports.empty())
+            idle.push_back(l.cpu);
     return idle;
 }
 
@@ -57,14 +71,19 @@ void Snapshots::add_settings(stats::Snapshot& snap) {
     std::ranges::copy_if(of_.layout.allowed_cpus, std::back_inserter(settings_.cpus), [&](unsigned cpu) {
         return wanted.empty() || std::ranges::find(wanted, cpu) != wanted.end();
     });
-    settings_.idle_cpus = of_.plan.runtime.live ? idle_cpus(of_.layout) : std::vector<unsigned>();
+    settings_.idle_cpus = of_.plan.runtime.live ? idle_cpus(snap.lcores) : std::vector<unsigned>();
     snap.settings = settings_;
     for (std::size_t i = 0; i < snap.streams.size(); i++) {
         const ReceivePlan& r = of_.plan.receives[i];
         const auto& cpus = of_.layout.stream_cpus;
-        snap.streams[i].settings = settings_of(r, waits_for_consumer(r, is_lossless(of_.ports, r)),
-                                               i < cpus.size() ? cpus[i] : std::vector<unsigned>());
+        snap.streams[i].settings =
+            settings_of(r, is_lossless(of_.ports, r), i < cpus.size() ? cpus[i] : std::vector<unsigned>());
     }
+}
+
+void Snapshots::note_ended() noexcept {
+    settings_.attach.clear();
+    settings_.own_prompt = false;
 }
 
 void Snapshots::look_at_machine() {

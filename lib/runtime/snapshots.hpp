@@ -56,6 +56,8 @@ class Snapshots {
     /// Notes that the streams, senders or ports of these names have changed. Call take_detailed() before
     /// every change, because it records the state until then.
     void parts_changed(const std::vector<std::string>& names);
+    /// Notes that the run has ended: from now on, cures are for the next start.
+    void note_ended() noexcept;
 
   private:
     void add_streams(stats::Snapshot& snap) const;

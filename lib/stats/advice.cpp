@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/endpoint.hpp"
+#include "base/error.hpp"
 #include "base/shell_word.hpp"
 #include "base/units.hpp"
 #include "stats/rates.hpp"
@@ -48,6 +50,52 @@ std::string in_brackets(std::string_view now) {
     return now.empty() ? std::string() : fmt::format(" (now {})", now);
 }
 
+/// Returns the endpoints that a text means; none: it is not one.
+std::vector<Endpoint> meant_by(const std::string& text) {
+    try {
+        return parse_endpoints(text);
+    } catch (const Error&) {
+        return {};
+    }
+}
+
+/// Returns the endpoints of all streams that share a port with this one, itself included.
+std::vector<Endpoint> endpoints_beside(const Snapshot& snapshot, const StreamSnapshot& s) {
+    std::vector<Endpoint> all;
+    const auto add = [&all](const std::vector<std::string>& texts) {
+        for (const std::string& text : texts)
+            std::ranges::copy(meant_by(text), std::back_inserter(all));
+    };
+    for (const StreamSnapshot& o : snapshot.streams) {
+        const auto comes_by = [&o](const std::string& port) { return o.comes_by(port); };
+        if (!comes_by(s.port) && std::ranges::none_of(s.path_ports, comes_by))
+            continue;
+        add(o.endpoints);
+        for (const auto& path : o.path_endpoints)
+            add(path);
+    }
+    return all;
+}
+
+/// Returns the endpoint of the first packets that can be added to those which are received: with its source
+/// if they have the same one with others. Empty: there is none.
+std::string endpoint_of(const std::vector<PassedSnapshot>& seen, const std::vector<Endpoint>& received) {
+    for (const PassedSnapshot& one : seen) {
+        std::string wanted = one.endpoint;
+        bool is_received = false;
+        for (const Endpoint& e : meant_by(one.endpoint))
+            for (const Endpoint& r : received) {
+                if (r.address != e.address || r.port != e.port)
+                    continue;
+                is_received |= !r.has_source() || to_string(r.source) == one.source;
+                wanted = one.endpoint + '@' + one.source;
+            }
+        if (!is_received)
+            return wanted;
+    }
+    return {};
+}
+
 }  // namespace
 
 std::string value_text(const StreamKey& key, std::uint64_t value) {
@@ -67,8 +115,11 @@ std::string Advice::prompt(std::string_view command) const {
 std::string Advice::for_next_start(std::string_view root, const std::string& part, std::string_view key,
                                    std::string_view option, std::string_view text,
                                    std::string_view now) const {
-    if (of_.settings.configuration.empty())
+    const bool by_file = !of_.settings.configuration.empty();
+    if (!by_file && of_.settings.by_options && !option.empty())
         return fmt::format("restart with `{} {}`{}", option, text, in_brackets(now));
+    if (!by_file)
+        return fmt::format("set `{}` to {}{}", key, text, in_brackets(now));
     return fmt::format("set `{} = {}` in {}{} in {}{}, and restart", key, text, root,
                        part.empty() ? "" : " of " + part, shell_word(of_.settings.configuration),
                        in_brackets(now));
@@ -83,12 +134,10 @@ std::string Advice::keep(const StreamSnapshot& s, const StreamKey& key, std::str
 }
 
 std::string Advice::set_at_start(const StreamSnapshot& s, const StreamKey& key, std::string_view text) const {
+    if (of_.settings.configuration.empty())
+        return for_next_start("", s.name, key.key, key.option, text, now_text(s, key));
     const auto [table, name] = place_of(key.key);
-    const bool by_option = of_.settings.configuration.empty();
-    if (by_option && key.option.empty())
-        return fmt::format("set `{}` to {}{}", key.key, text, in_brackets(now_text(s, key)));
-    return for_next_start(table, s.name, name, key.option, by_option ? std::string(text) : in_file(key, text),
-                          now_text(s, key));
+    return for_next_start(table, s.name, name, key.option, in_file(key, text), now_text(s, key));
 }
 
 std::string Advice::set(const StreamSnapshot& s, const StreamKey& key, std::string_view text) const {
@@ -107,13 +156,18 @@ std::string Advice::raise_to(const StreamSnapshot& s, const StreamKey& key, std:
     if (now == 0)
         return key.option.empty() ? fmt::format("raise `{}`", key.key) : fmt::format("raise {}", key.option);
     const std::uint64_t wanted = std::min(std::max(least, now + 1), key.most);
-    return wanted <= now ? std::string() : set(s, key, value_text(key, wanted));
+    if (wanted <= now)
+        return {};
+    const std::string text = value_text(key, wanted);
+    return key.at_start ? set_at_start(s, key, text) : set(s, key, text);
 }
 
 std::string Advice::raise_memory(const StreamSnapshot& s, std::uint64_t least) const {
     const std::uint64_t now = of_.settings.heap_memory;
     if (now == 0 || s.settings.own_memory)
-        return "raise --memory";
+        return of_.settings.by_options || !of_.settings.configuration.empty() || now == 0
+                   ? "raise --memory"
+                   : "raise its `memory`";
     // Other programs keep what they need.
     const std::uint64_t most = std::min(now + of_.settings.memory_free / 2, kMostHeapMemory);
     std::uint64_t wanted = std::min(std::max(2 * now, least), most);
@@ -212,25 +266,34 @@ std::string Advice::other_cpu(const LcoreSnapshot& l, const PortSnapshot& p, boo
                        cpus_text(of_.settings.cpus));
 }
 
+/// Returns the action that lets the stream receive one more endpoint.
+std::string Advice::add_endpoint(const StreamSnapshot& s, const std::string& endpoint) const {
+    const auto& lists = s.path_endpoints;
+    if (lists.size() > 1 && lists.front() != lists.back())
+        return fmt::format(
+            "add `\"{}\"` to the list of its path, and its twin to the other one (`endpoints` "
+            "and `path_endpoints` in [[receive]] of {}{}), and restart",
+            endpoint, s.name,
+            of_.settings.configuration.empty() ? std::string()
+                                               : " in " + shell_word(of_.settings.configuration));
+    // A shell would look for files by the brackets of IPv6.
+    const std::string word = of_.settings.attach.empty() ? endpoint : shell_word(endpoint);
+    if (std::string live = prompt(fmt::format("endpoint add {} {}", s.name, word)); !live.empty())
+        return live;
+    if (!of_.settings.configuration.empty())
+        return fmt::format("add `\"{}\"` to `endpoints` in [[receive]] of {} in {}, and restart", endpoint,
+                           s.name, shell_word(of_.settings.configuration));
+    return of_.settings.by_options ? fmt::format("restart with one more endpoint, `{}`", endpoint)
+                                   : fmt::format("add `{}` to its endpoints", endpoint);
+}
+
 Cures Advice::receive_strays(const StreamSnapshot& s, const PortSnapshot& p) const {
     Cures cures;
-    const std::vector<PassedSnapshot>& seen = p.strays.empty() ? p.passed : p.strays;
-    if (!seen.empty()) {
-        std::string wanted = seen.front().endpoint;
-        // Only the source differs.
-        for (const std::string& e : s.endpoints)
-            if (e.starts_with(wanted + '@'))
-                wanted += '@' + seen.front().source;
-        const std::string live = prompt(fmt::format("endpoint add {} {}", s.name, wanted));
+    if (const std::string wanted =
+            endpoint_of(p.strays.empty() ? p.passed : p.strays, endpoints_beside(of_, s));
+        !wanted.empty())
         cures.push_back(fmt::format("{}, if these packets are the ones that {} should receive",
-                                    !live.empty() ? live
-                                    : !of_.settings.configuration.empty()
-                                        ? fmt::format("set `endpoints = [\"{}\"]` in [[receive]] of {} in "
-                                                      "{}, and restart",
-                                                      wanted, s.name, shell_word(of_.settings.configuration))
-                                        : fmt::format("restart with the endpoint `{}`", wanted),
-                                    s.name));
-    }
+                                    add_endpoint(s, wanted), s.name));
     if (!s.endpoints.empty())
         cures.push_back(fmt::format("compare the endpoints with the sender's destinations: {} receives {}",
                                     s.name, fmt::join(s.endpoints, " ")));

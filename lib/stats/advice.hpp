@@ -18,15 +18,16 @@ struct StreamKey {
     std::uint64_t most;       ///< as the configuration allows
     std::uint64_t StreamSettings::*now;
     bool is_size = false;
+    bool at_start = false;  ///< memory is divided by it at the start
 };
 inline constexpr StreamKey kMaxLive{"heaps.max_live", "--max-heaps", kMostLiveHeaps,
                                     &StreamSettings::max_live};
 inline constexpr StreamKey kQueueDepth{"heaps.queue_depth", "--ring-heaps", kMostQueuedHeaps,
                                        &StreamSettings::queue_depth};
-inline constexpr StreamKey kMaxBytes{"heaps.max_bytes", "--max-heap-bytes", kMostHeapBytes,
-                                     &StreamSettings::max_bytes, true};
-inline constexpr StreamKey kMaxPacketSize{"max_packet_size", "--max-packet-size", kMostPacket,
-                                          &StreamSettings::max_packet_size};
+inline constexpr StreamKey kMaxBytes{
+    "heaps.max_bytes", "--max-heap-bytes", kMostHeapBytes, &StreamSettings::max_bytes, true, true};
+inline constexpr StreamKey kMaxPacketSize{
+    "max_packet_size", "--max-packet-size", kMostPacket, &StreamSettings::max_packet_size, false, true};
 inline constexpr StreamKey kHeldBuffers{"held_buffers", "", kMostHeldBuffers, &StreamSettings::held_buffers};
 inline constexpr StreamKey kChunks{"chunk.chunks", "--chunks", kMostChunks, &StreamSettings::chunks};
 inline constexpr StreamKey kWindow{"chunk.window", "--chunk-window", kMostOpenChunks,
@@ -47,8 +48,8 @@ class Advice {
     std::string set(const StreamSnapshot& s, const StreamKey& key, std::string_view text) const;
     /// Returns the same for the next start only.
     std::string set_at_start(const StreamSnapshot& s, const StreamKey& key, std::string_view text) const;
-    /// Returns the action that multiplies the value of the key, as far as the key allows. Empty: it has its
-    /// largest value.
+    /// Returns the action that multiplies the value of the key, as far as the key allows; for the next start
+    /// if the key needs one. Empty: it has its largest value.
     std::string raise(const StreamSnapshot& s, const StreamKey& key, std::uint64_t factor = 2) const;
     /// Returns the same, up to at least `least`.
     std::string raise_to(const StreamSnapshot& s, const StreamKey& key, std::uint64_t least) const;
@@ -67,6 +68,7 @@ class Advice {
     std::string for_next_start(std::string_view root, const std::string& part, std::string_view key,
                                std::string_view option, std::string_view text, std::string_view now) const;
     std::string keep(const StreamSnapshot& s, const StreamKey& key, std::string_view text) const;
+    std::string add_endpoint(const StreamSnapshot& s, const std::string& endpoint) const;
     std::string more_in_socket(const PortSnapshot& p, const StreamSnapshot& s, Cures& to) const;
 
     const Snapshot& of_;

@@ -10,6 +10,7 @@
 
 #include "base/endpoint.hpp"
 #include "base/outcome.hpp"
+#include "base/units.hpp"
 #include "stats/sink_findings.hpp"
 #include "stats/stream_cures.hpp"
 
@@ -162,13 +163,35 @@ class ChunkFindings {
         return std::min(s_.chunks.long_past, packets_of(s_, PacketOutcome::late));
     }
 
+    /// Returns how many chunks more than now the machine has no memory for; 0: it has, or nobody knows.
+    std::uint64_t too_many(std::uint64_t wanted) const {
+        const std::uint64_t now = s_.settings.chunks;
+        const std::uint64_t more = std::min(wanted, kChunks.most) - std::min(wanted, now);
+        const std::uint64_t free = advice_.snapshot().settings.memory_free;
+        const std::uint64_t each = s_.chunks.buffer_bytes;
+        // Other programs keep what they need.
+        return now != 0 && free != 0 && each != 0 && more > free / 2 / each ? more : 0;
+    }
+
+    /// Returns the action that gives the stream so many chunks, or memory for them.
+    std::string more_chunks(std::uint64_t wanted) const {
+        const std::uint64_t more = too_many(wanted);
+        if (more == 0)
+            return advice_.raise_to(s_, kChunks, wanted);
+        return fmt::format("free memory on this machine: {} more chunks need {}, and {} is free", more,
+                           human_size(more * s_.chunks.buffer_bytes),
+                           human_size(advice_.snapshot().settings.memory_free));
+    }
+
     /// Returns the actions that keep chunks open for longer. There are more chunks than the window has.
     Cures wider_window() const {
         const std::uint64_t wider = std::min(2 * s_.settings.window, kWindow.most);
         Cures cures;
-        if (s_.settings.window != 0 && wider >= s_.settings.chunks)
-            cures.push_back(advice_.raise_to(s_, kChunks, 2 * wider));
-        if (std::string wide = advice_.raise(s_, kWindow); !wide.empty())
+        const bool needs_chunks = s_.settings.window != 0 && wider >= s_.settings.chunks;
+        if (needs_chunks)
+            cures.push_back(more_chunks(2 * wider));
+        if (std::string wide = advice_.raise(s_, kWindow);
+            !wide.empty() && !(needs_chunks && too_many(2 * wider) != 0))
             cures.push_back(std::move(wide));
         cures.push_back("find out why these senders are behind the others");
         return cures;
@@ -214,7 +237,8 @@ class ChunkFindings {
         const double load = s_.chunks.consumer_load();
         const std::string what = "came when free chunks had run out";
         if (load <= 1)
-            return add(Cause::no_chunk, Stage::consumer, count, "packets", what, advice_.raise(s_, kChunks));
+            return add(Cause::no_chunk, Stage::consumer, count, "packets", what,
+                       more_chunks(2 * s_.settings.chunks));
         add(Cause::no_chunk, Stage::consumer, count, "packets",
             fmt::format("{}: the consumer takes {:.1f} times as long as a chunk lasts", what, load),
             Cures{"do less per chunk", "more --chunks only help with pauses of the consumer"});

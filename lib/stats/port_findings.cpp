@@ -90,7 +90,7 @@ void PortFindings::checksums() {
 
 std::string PortFindings::or_wrong() const {
     return p_.driver == "net_kernel"
-               ? "or senders' UDP checksums are wrong: compare UdpInCsumErrors of `nstat -az`"
+               ? "or senders' UDP checksums are wrong: see `nstat -az UdpInCsumErrors Udp6InCsumErrors`"
                : "";
 }
 
@@ -246,6 +246,8 @@ void PortFindings::nic_errors() {
 /// anything.
 void PortFindings::unmatched() {
     const std::uint64_t count = of(p_, PortOutcome::unmatched);
+    if (count == 0)
+        return;
     std::vector<std::string> without;
     const StreamSnapshot* waiting = nullptr;
     const StreamSnapshot* any = nullptr;

@@ -22,7 +22,7 @@ struct StreamSettings {
     double heap_timeout = 0;   ///< seconds; 0: off
     double chunk_timeout = 0;  ///< seconds; 0: off
     bool own_memory = false;   ///< its heaps do not lie in [memory] heaps
-    bool waits = false;        ///< it waits for its consumer rather than lose heaps
+    bool needs_all = false;    ///< its start is refused without the memory for all open heaps
     bool fills_ring = false;   ///< its sink writes to a ring of PSRDADA
     std::string directory;     ///< of the sink, if it writes to one
     std::vector<unsigned> cpus;
@@ -44,7 +44,8 @@ struct RunSettings {
     /// empty: the process has no control socket.
     std::string attach;
     bool own_prompt = false;          ///< it has a prompt at its own terminal
-    std::string configuration;        ///< its file; empty: it was started with options
+    std::string configuration;        ///< its file; empty: it has none
+    bool by_options = false;          ///< without a file, options of the command line set its values
     std::uint64_t heap_memory = 0;    ///< [memory] heaps
     std::uint64_t memory_free = 0;    ///< MemAvailable of the machine
     std::uint64_t socket_limit = 0;   ///< net.core.rmem_max

@@ -2,6 +2,7 @@
 #include "stats/since.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "stats/rates.hpp"
 
@@ -91,6 +92,16 @@ void take_send(SendSnapshot& s, const SendSnapshot& base) {
     take_each(s.events, base.events);
 }
 
+/// Subtracts destinations that came before. The most packets stay first.
+void take_strays(std::vector<PassedSnapshot>& strays, const std::vector<PassedSnapshot>& base) {
+    for (PassedSnapshot& s : strays)
+        for (const PassedSnapshot& before : base)
+            if (before.endpoint == s.endpoint)
+                take(s.packets, before.packets);
+    std::erase_if(strays, [](const PassedSnapshot& s) { return s.packets == 0; });
+    std::ranges::stable_sort(strays, std::ranges::greater{}, &PassedSnapshot::packets);
+}
+
 void take_port(PortSnapshot& p, const PortSnapshot& base) {
     take_each(p.rx, base.rx);
     p.rx_active.take(base.rx_active);
@@ -103,6 +114,7 @@ void take_port(PortSnapshot& p, const PortSnapshot& base) {
           &PortSnapshot::rx_full_bursts})
         p.*count -= base.*count;
     p.reassembly.take(base.reassembly);
+    take_strays(p.strays, base.strays);
     take_each(p.rx_burst_sizes, base.rx_burst_sizes);
     // A port that was opened anew counts from 0.
     take(p.nic.missed, base.nic.missed);

@@ -62,8 +62,7 @@ Cures more_live(const StreamSnapshot& s, const Advice& advice, std::string other
     std::string more = advice.raise(s, kMaxLive);
     const StreamSettings& set = s.settings;
     const std::uint64_t memory = advice.snapshot().settings.heap_memory;
-    // The start refuses a stream that waits for its consumer, and has not the memory for all open heaps.
-    const std::uint64_t need = set.waits && set.max_bytes <= kMostHeapBytes
+    const std::uint64_t need = set.needs_all && set.max_bytes <= kMostHeapBytes
                                    ? (2 * set.max_live * set.substreams + 1) * std::bit_ceil(set.max_bytes)
                                    : 0;
     if (need <= memory || set.own_memory)
@@ -92,7 +91,7 @@ Cures where_packets_went(const StreamSnapshot& s, const Advice& advice) {
     if (port->settings.socket_buffer != 0)
         cures.push_back(
             "see whether the kernel dropped packets of any socket here: `nstat -az UdpRcvbufErrors "
-            "UdpInCsumErrors`");
+            "UdpInCsumErrors Udp6RcvbufErrors Udp6InCsumErrors`");
     cures.push_back(fmt::format("see whether the interface dropped packets: `ip -s link show {0}`",
                                 shell_word(port->settings.interface)));
     return cures;

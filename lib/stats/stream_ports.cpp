@@ -24,6 +24,8 @@ std::optional<PortSnapshot> ports_of(const Snapshot& snapshot, const StreamSnaps
         for (std::size_t i = 0; i < kPortOutcomes; i++)
             all.rx[i] += other->rx[i];
         all.rx_packets += other->rx_packets;
+        if (other->settings.interface != first->settings.interface)
+            all.settings.interface.clear();
         all.link_down |= other->link_down;
         all.joins_groups |= other->joins_groups;
         all.passed.insert(all.passed.end(), other->passed.begin(), other->passed.end());

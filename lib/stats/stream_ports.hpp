@@ -11,8 +11,8 @@
 namespace spead::stats {
 
 /// Returns the ports of the stream as one: their packets together, and those left to the kernel, most first.
-/// It has no link if any of them has none. Its name is "port p0", or "ports p0 and p1". None: no port is
-/// known.
+/// It has no link if any of them has none, and no interface if they have different ones. Its name is "port
+/// p0", or "ports p0 and p1". None: no port is known.
 std::optional<PortSnapshot> ports_of(const Snapshot& snapshot, const StreamSnapshot& s);
 
 /// Returns the ports of the stream that have no link, each once.

@@ -15,6 +15,9 @@ TEST(KeyWords, OptionsBecomeKeysAndTheRestStays) {
     EXPECT_EQ(with_keys("(--max-heaps), --max-heap-bytes;"), "(heaps.max_live), heaps.max_bytes;");
     EXPECT_EQ(with_keys("--no-such --"), "--no-such --");
     EXPECT_EQ(with_keys(""), "");
+    EXPECT_EQ(with_keys("run `x --ring-heaps 2`, or raise --ring-heaps"),
+              "run `x --ring-heaps 2`, or raise heaps.queue_depth");
+    EXPECT_EQ(with_keys("`--ring-heaps"), "`--ring-heaps") << "a quote without an end";
 }
 
 /// Tests the advice on everything that can be found at once.

@@ -15,6 +15,7 @@ inline Snapshot known() {
     s.by_configuration = true;
     s.settings.attach = "dpdk-spead attach /run/x.sock --";
     s.settings.configuration = "/etc/x.toml";
+    s.settings.by_options = true;
     s.settings.heap_memory = std::uint64_t{512} << 20;
     s.settings.memory_free = std::uint64_t{8} << 30;
     s.settings.socket_limit = 212992;
@@ -44,6 +45,13 @@ inline void with_sockets(Snapshot& s, std::uint64_t granted) {
     s.ports[0].driver = "net_kernel";
     s.ports[0].settings.socket_buffer = granted;
     s.lcores[0].poll = "busy";
+}
+
+/// Lets the stream get nothing, while packets to another endpoint come.
+inline void strays(Snapshot& s, const char* endpoint, const char* source) {
+    set(s, PortOutcome::unmatched);
+    s.streams[0].received = s.streams[0].packets[0] = 0;
+    s.ports[0].strays = {{endpoint, source, 77}};
 }
 
 struct CureRow {
@@ -110,7 +118,7 @@ inline const CureRow kCureRows[] = {
     {"MoreLiveHeapsOfAStreamThatWaits",
      [](Snapshot& s) {
          s.streams[0].heaps_interleaved_evictions = s.streams[0].heaps_ended[1] = 77;
-         s.streams[0].settings.waits = true;
+         s.streams[0].settings.needs_all = true;
          s.streams[0].settings.max_bytes = 100 << 20;
      },
      Cause::max_live_too_small,
@@ -181,11 +189,7 @@ inline const CureRow kCureRows[] = {
       "give the lcore a CPU of its own for good: boot with "
       "`isolcpus=1`"}},
     {"AnotherGroup",
-     [](Snapshot& s) {
-         set(s, PortOutcome::unmatched);
-         s.streams[0].received = s.streams[0].packets[0] = 0;
-         s.ports[0].strays = {{"239.1.2.4:7148", "10.0.0.9", 77}};
-     },
+     [](Snapshot& s) { strays(s, "239.1.2.4:7148", "10.0.0.9"); },
      Cause::unmatched,
      {"run `dpdk-spead attach /run/x.sock -- endpoint add s0 239.1.2.4:7148`, if these packets",
       "compare the endpoints with the sender's destinations: s0 receives 239.1.2.3:7148",
@@ -193,13 +197,59 @@ inline const CureRow kCureRows[] = {
       "eth0`"}},
     {"AnotherSource",
      [](Snapshot& s) {
-         set(s, PortOutcome::unmatched);
-         s.streams[0].received = s.streams[0].packets[0] = 0;
+         strays(s, "239.1.2.3:7148", "10.0.0.9");
          s.streams[0].endpoints = {"239.1.2.3:7148@10.0.0.1"};
-         s.ports[0].strays = {{"239.1.2.3:7148", "10.0.0.9", 77}};
      },
      Cause::unmatched,
      {"run `dpdk-spead attach /run/x.sock -- endpoint add s0 239.1.2.3:7148@10.0.0.9`"}},
+    {"ASourceBesideTheSameGroupOfAnotherStream",
+     [](Snapshot& s) {
+         strays(s, "239.1.2.7:7148", "10.0.0.9");
+         s.streams.push_back(s.streams[0]);
+         s.streams[1].name = "s1";
+         s.streams[1].endpoints = {"239.1.2.0+15:7148@10.0.0.1"};
+     },
+     Cause::unmatched,
+     {"run `dpdk-spead attach /run/x.sock -- endpoint add s0 239.1.2.7:7148@10.0.0.9`"}},
+    {"WhatAStreamHasAlreadyIsNotProposed",
+     [](Snapshot& s) {
+         strays(s, "239.1.2.3:7148", "10.0.0.9");
+         s.ports[0].strays.push_back({"239.1.2.5:7148", "10.0.0.9", 7});
+     },
+     Cause::unmatched,
+     {"run `dpdk-spead attach /run/x.sock -- endpoint add s0 239.1.2.5:7148`"}},
+    {"NothingToAdd",
+     [](Snapshot& s) { strays(s, "239.1.2.3:7148", "10.0.0.9"); },
+     Cause::unmatched,
+     {"compare the endpoints with the sender's destinations: s0 receives 239.1.2.3:7148"}},
+    {"AnotherGroupOfTwoPaths",
+     [](Snapshot& s) {
+         strays(s, "239.1.2.4:7148", "10.0.0.9");
+         s.streams[0].path_ports = {"p0", "p0"};
+         s.streams[0].path_endpoints = {{"239.1.2.3:7148"}, {"239.1.3.3:7148"}};
+     },
+     Cause::unmatched,
+     {"add `\"239.1.2.4:7148\"` to the list of its path, and its twin to the other one (`endpoints` and "
+      "`path_endpoints` in [[receive]] of s0 in /etc/x.toml), and restart, if"}},
+    {"AnotherGroupInTheFile",
+     [](Snapshot& s) {
+         strays(s, "239.1.2.4:7148", "10.0.0.9");
+         s.settings.attach = "";
+     },
+     Cause::unmatched,
+     {"add `\"239.1.2.4:7148\"` to `endpoints` in [[receive]] of s0 in /etc/x.toml, and restart, if"}},
+    {"AnotherGroupOfIpv6",
+     [](Snapshot& s) { strays(s, "[ff15::1]:7148", "fd00::9"); },
+     Cause::unmatched,
+     {"run `dpdk-spead attach /run/x.sock -- endpoint add s0 '[ff15::1]:7148'`"}},
+    {"AnotherGroupOfIpv6AtItsOwnPrompt",
+     [](Snapshot& s) {
+         strays(s, "[ff15::1]:7148", "fd00::9");
+         s.settings.attach = "";
+         s.settings.own_prompt = true;
+     },
+     Cause::unmatched,
+     {"enter `endpoint add s0 [ff15::1]:7148` at its prompt"}},
     {"LostOnTheWay",
      [](Snapshot& s) { s.streams[0].heaps_ended[2] = 77; },
      Cause::network_loss,
@@ -209,11 +259,11 @@ inline const CureRow kCureRows[] = {
     {"LargerPackets",
      [](Snapshot& s) { set(s, PacketOutcome::oversize); },
      Cause::packets_too_large,
-     {"run `dpdk-spead attach /run/x.sock -- stream set s0 max_packet_size 18400` (now 9200)"}},
+     {"set `max_packet_size = 18400` in [[receive]] of s0 in /etc/x.toml (now 9200), and restart"}},
     {"LargerHeaps",
      [](Snapshot& s) { set(s, PacketOutcome::heap_too_big); },
      Cause::heaps_too_large,
-     {"run `dpdk-spead attach /run/x.sock -- stream set s0 heaps.max_bytes 2MiB` (now 1MiB)"}},
+     {"set `max_bytes = \"2MiB\"` in [receive.heaps] of s0 in /etc/x.toml (now 1MiB), and restart"}},
     {"LargerHeapsNeedMemory",
      [](Snapshot& s) {
          set(s, PacketOutcome::heap_too_big);
@@ -221,7 +271,7 @@ inline const CureRow kCureRows[] = {
      },
      Cause::heaps_too_large,
      {"set `heaps = \"1GiB\"` in [memory] in /etc/x.toml (now 512MiB), and restart",
-      "run `dpdk-spead attach /run/x.sock -- stream set s0 heaps.max_bytes 600MiB` (now 300MiB)"}},
+      "set `max_bytes = \"600MiB\"` in [receive.heaps] of s0 in /etc/x.toml (now 300MiB), and restart"}},
     {"MoreChunks",
      [](Snapshot& s) {
          with_chunks(s);
@@ -233,6 +283,27 @@ inline const CureRow kCureRows[] = {
      {"run `dpdk-spead attach /run/x.sock -- stream set s0 chunk.chunks 16` (now 8); to keep it, set `chunks "
       "= 16` "
       "in [receive.chunk]"}},
+    {"NoMemoryForMoreChunks",
+     [](Snapshot& s) {
+         with_chunks(s);
+         set(s, PacketOutcome::no_chunk);
+         s.streams[0].chunks.short_of = 3;
+         s.streams[0].chunks.buffer_bytes = std::uint64_t{1} << 30;
+         s.streams[0].settings.chunks = 8;
+     },
+     Cause::no_chunk,
+     {"free memory on this machine: 8 more chunks need 8 GiB, and 8 GiB is free"}},
+    {"AWiderWindowWithoutMemoryForChunks",
+     [](Snapshot& s) {
+         with_chunks(s);
+         set(s, PacketOutcome::late);
+         s.streams[0].chunks.buffer_bytes = std::uint64_t{1} << 30;
+         s.streams[0].settings.chunks = 8;
+         s.streams[0].settings.window = 7;
+     },
+     Cause::late,
+     {"free memory on this machine: 20 more chunks need 20 GiB, and 8 GiB is free",
+      "find out why these senders"}},
     {"AWiderWindowNeedsChunks",
      [](Snapshot& s) {
          with_chunks(s);
@@ -268,6 +339,15 @@ inline const CureRow kCureRows[] = {
      },
      Cause::max_live_too_small,
      {"restart with `--max-heaps 8` (now 4)"}},
+    {"OfALibrary",
+     [](Snapshot& s) {
+         s.streams[0].heaps_interleaved_evictions = s.streams[0].heaps_ended[1] = 77;
+         s.settings.attach = "";
+         s.settings.configuration = "";
+         s.settings.by_options = false;
+     },
+     Cause::max_live_too_small,
+     {"set `heaps.max_live` to 8 (now 4)"}},
 };
 
 }  // namespace spead::stats::test

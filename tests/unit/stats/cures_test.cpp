@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "stats/diagnosis.hpp"
+#include "stats/since.hpp"
 #include "tests/unit/stats/cure_rows.hpp"
 #include "tests/unit/stats/port_cause_rows.hpp"
 #include "tests/unit/stats/stream_cause_rows.hpp"
@@ -58,6 +59,32 @@ TEST(Cures, AnInterfaceIsOneWordOfTheShell) {
     const std::vector<Finding> found = diagnose(s);
     ASSERT_EQ(found.size(), 1U);
     EXPECT_NE(found[0].sentence().find("`tcpdump -ni 'a;b' -c 20 udp`"), std::string::npos)
+        << found[0].sentence();
+}
+
+TEST(Cures, PathsOfSeveralInterfacesNameNone) {
+    Snapshot s = known();
+    nothing_came(s);
+    s.ports.push_back(s.ports[0]);
+    s.ports[1].name = "p1";
+    s.streams[0].path_ports = {"p0", "p1"};
+    const auto sentence = [&s] { return diagnose(s).at(0).sentence(); };
+    EXPECT_NE(sentence().find("tcpdump -ni eth0"), std::string::npos) << sentence();
+    s.ports[1].settings.interface = "eth1";
+    EXPECT_EQ(sentence().find("tcpdump"), std::string::npos) << sentence();
+    s.streams[0].unowned = {"10.0.0.5"};
+    EXPECT_NE(sentence().find("`ip addr add 10.0.0.5 dev INTERFACE`"), std::string::npos) << sentence();
+}
+
+TEST(Cures, AStrayThatWasAddedIsNotProposedAgain) {
+    Snapshot s = known();
+    strays(s, "239.1.2.4:7148", "10.0.0.9");
+    const Snapshot before = s;
+    s.ports[0].rx[static_cast<std::size_t>(PortOutcome::unmatched)] += 70;
+    s.ports[0].strays.push_back({"239.1.2.5:7148", "10.0.0.9", 70});
+    const std::vector<Finding> found = diagnose(since_changes(s, before));
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_NE(found[0].cures.at(0).find("endpoint add s0 239.1.2.5:7148`"), std::string::npos)
         << found[0].sentence();
 }
 

@@ -114,6 +114,18 @@ TEST(Since, ChunksThatWereOpenOrWaitedAreCarried) {
     EXPECT_EQ(d.streams[0].chunks.carried_waiting, 3U);
 }
 
+TEST(Since, DestinationsThatOnlyCameBeforeAreNotStraysAnyMore) {
+    Snapshot base = run(4);
+    base.ports[0].strays = {{"239.1.2.3:1", "10.0.0.1", 50}, {"239.1.2.4:1", "10.0.0.1", 40}};
+    Snapshot now = run(9);
+    now.ports[0].strays = {
+        {"239.1.2.3:1", "10.0.0.1", 55}, {"239.1.2.4:1", "10.0.0.1", 40}, {"239.1.2.5:1", "10.0.0.1", 7}};
+    const std::vector<PassedSnapshot> left = since(now, base).ports[0].strays;
+    ASSERT_EQ(left.size(), 2U);
+    EXPECT_EQ(left[0].endpoint, "239.1.2.5:1");
+    EXPECT_EQ(left[1].packets, 5U);
+}
+
 TEST(Since, WhatTheBaseDoesNotHaveStaysAsItIs) {
     Snapshot base = run(100);
     base.streams.clear();

@@ -51,6 +51,7 @@ class Findings(harness.ProgramTest):
         self.assert_only(findings, "unmatched", "p0", count=50, stage="classify")
         self.assertIn("10.0.0.77", findings[0]["sentence"])
         self.assertIn("s0 received nothing", findings[0]["sentence"])
+        self.assertIn("restart with one more endpoint, `239.1.1.2:7148`, if", findings[0]["cures"][0])
 
     def test_packets_that_did_not_arrive(self):
         # The third packet of each heap was lost on the way.
@@ -64,8 +65,10 @@ class Findings(harness.ProgramTest):
         # second has begun, and the third makes it go.
         first, second, third = packets_of(3, size=192 * 1024)
         packets = first[:64] + second[:64] + first[64:128] + third[:64] + first[128:]
-        findings, _ = self.receive([wire.frame(p, GROUP) for p in packets], "--max-heaps", "2")
+        findings, _ = self.receive([wire.frame(p, GROUP) for p in packets], "--max-heaps", "2",
+                                   "--control", self.directory / "control.sock")
         self.assert_only(findings, "max_live_too_small", "s0", count=1, stage="window")
+        self.assertEqual(findings[0]["cures"][0], "restart with `--max-heaps 4` (now 2)", "the socket has gone")
 
     def test_the_same_packets_from_two_senders(self):
         frames = [wire.frame(p, GROUP, source=f"10.0.0.{1 + copy}") for heap in packets_of(40) for copy in range(2)

@@ -38,7 +38,7 @@ TEST(FleetFrame, ShowsEachProcessInTheOrderOfShards) {
 
 TEST(FleetFrame, SaysWhatAProcessFinds) {
     std::vector<HostLook> now{host("a:1", "0/1", 6)};
-    now[0].findings = {{"vis", "consumer_too_slow", "consumer", "3 heaps found a full queue", "", 1}};
+    now[0].findings = {{"vis", "consumer_too_slow", "consumer", "3 heaps found a full queue", {}, 1}};
     EXPECT_THAT(line_with(fleet_frame({}, now, {}, {160, 0}), "a:1"), HasSubstr("problem"));
     EXPECT_THAT(line_with(fleet_frame({}, now, {}, {160, 0}), "a:1"),
                 HasSubstr("vis: 3 heaps found a full queue"));

@@ -22,7 +22,7 @@ TEST(HostState, IsTheWorstThatIsTrue) {
     now.heaps_lost = 6;
     EXPECT_EQ(state_of(now, &before), HostState::losing);
     EXPECT_EQ(state_of(now, nullptr), HostState::ok) << "nothing to compare it with";
-    now.findings = {{"vis", "late", "window", "came late", "", 1}};
+    now.findings = {{"vis", "late", "window", "came late", {}, 1}};
     EXPECT_EQ(state_of(now, &before), HostState::problem);
     now.faults = {"port p0 is down"};
     EXPECT_EQ(state_of(now, &before), HostState::fault);

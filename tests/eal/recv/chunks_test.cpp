@@ -111,7 +111,7 @@ TEST(ChunkStreams, CopiesOfSendersThatCountAlikeAreNoRepeats) {
     add_second_path(rig);
     const auto give = [&rig](std::size_t path, const Bytes& datagram) {
         Way way;
-        way.to += path;
+        way.to += static_cast<std::uint32_t>(path);
         rig.queue(path).add(frame(datagram, way));
         while (rig.poll()) {
         }

@@ -18,7 +18,7 @@ namespace spead::port {
 
 namespace {
 
-struct FreeAddresses {
+struct FreeInterfaceAddresses {
     void operator()(ifaddrs* list) const { ::freeifaddrs(list); }
 };
 
@@ -51,7 +51,7 @@ std::vector<SourceAddress> source_addresses(const std::string& netdev) {
     if (::getifaddrs(&list) != 0) {
         throw_error("network interfaces", "cannot list their addresses: {}", std::strerror(errno));
     }
-    const std::unique_ptr<ifaddrs, FreeAddresses> owner(list);
+    const std::unique_ptr<ifaddrs, FreeInterfaceAddresses> owner(list);
     const std::vector<Inet6Address> states = inet6_addresses();
     const unsigned index = ::if_nametoindex(netdev.c_str());
     std::vector<SourceAddress> found;
@@ -61,7 +61,7 @@ std::vector<SourceAddress> source_addresses(const std::string& netdev) {
             (entry->ifa_addr->sa_family != AF_INET && entry->ifa_addr->sa_family != AF_INET6)) {
             continue;
         }
-        const IpAddress address = address_of(entry->ifa_addr);
+        const IpAddress address = spead::address_of(entry->ifa_addr);
         found.push_back({address, unfitness_of(address, index, states)});
     }
     return found;

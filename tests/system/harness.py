@@ -288,8 +288,9 @@ class TapResult(unittest.TestResult):
 
 def main(suites=None):
     """Runs the tests of the calling script (or of these suites), those whose names contain the arguments if there are
-    any."""
-    enter_own_network()
+    any. Suites are of a virtual machine, which has a network of its own already."""
+    if suites is None:
+        enter_own_network()
     suites = suites or [unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])]
     wanted = sys.argv[1:]
     tests = [test for suite in suites for group in suite for test in group]

@@ -79,11 +79,12 @@ class Steering(tap_device.TapTest):
         return payloads, len(packets)
 
     def assert_nothing_else_arrived(self, report, packets):
-        """But for what the port's own IGMP and ARP hosts are there for."""
+        """But for what the port's own hosts are there for."""
         rx = report["ports"][0]["rx"]
-        received = {name: count for name, count in rx.items() if name not in ("bytes", "packets", "igmp", "arp") and count}
+        received = {name: count for name, count in rx.items()
+                    if name not in ("bytes", "packets", *tap_device.OF_HOSTS) and count}
         self.assertEqual(received, {}, json.dumps(report["ports"][0], indent=1))
-        self.assertEqual(rx["packets"] - rx["igmp"] - rx["arp"], packets, json.dumps(report["ports"][0], indent=1))
+        self.assertEqual(tap_device.packets_of_streams(rx), packets, json.dumps(report["ports"][0], indent=1))
 
     def assert_lcores(self, report, expected):
         """Checks the packets that each lcore polled, and their streams: {cpu: {stream: packets}}"""

@@ -84,17 +84,20 @@ Parsed read_ipv6(std::string_view text, std::string_view example = "ff15::1") {
     return {address, {}};
 }
 
+bool is_in_brackets(std::string_view text) {
+    return text.size() >= 2 && text.front() == '[' && text.back() == ']';
+}
+
 /// Reads an address of either family; of IPv6 with or without brackets.
 Parsed read_ip(std::string_view text) {
-    if (text.size() >= 2 && text.front() == '[' && text.back() == ']')
+    if (is_in_brackets(text))
         return read_ipv6(text.substr(1, text.size() - 2));
     return text.find(':') == std::string_view::npos ? read_ipv4(text) : read_ipv6(text);
 }
 
 /// Reads the address of a sender to `destination`, whose family decides how a text of none is refused.
 Parsed read_source(std::string_view text, const IpAddress& destination) {
-    if (text.size() >= 2 && text.front() == '[' && text.back() == ']' &&
-        text.find(':') != std::string_view::npos)
+    if (is_in_brackets(text) && text.find(':') != std::string_view::npos)
         text = text.substr(1, text.size() - 2);
     const bool is_v6 = text.find(':') != std::string_view::npos ||
                        (destination.is_v6() && text.find('.') == std::string_view::npos);

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <ifaddrs.h>
 #include <linux/capability.h>
 #include <memory>
 #include <net/if.h>
@@ -18,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
-#include "base/socket_address.hpp"
+#include "base/interface_addresses.hpp"
 #include "port/source_address.hpp"
 
 namespace spead::port {
@@ -50,23 +49,6 @@ ifreq request_for(const std::string& name) {
     ifreq interface {};
     name.copy(interface.ifr_name, IFNAMSIZ - 1);
     return interface;
-}
-
-struct FreeAddresses {
-    void operator()(ifaddrs* list) const { ::freeifaddrs(list); }
-};
-
-std::unique_ptr<ifaddrs, FreeAddresses> addresses() {
-    ifaddrs* list = nullptr;
-    if (::getifaddrs(&list) != 0) {
-        throw_error("network interfaces", "cannot list their addresses: {}", std::strerror(errno));
-    }
-    return std::unique_ptr<ifaddrs, FreeAddresses>{list};
-}
-
-bool has_address(const ifaddrs& entry) {
-    return entry.ifa_addr != nullptr &&
-           (entry.ifa_addr->sa_family == AF_INET || entry.ifa_addr->sa_family == AF_INET6);
 }
 
 }  // namespace
@@ -149,10 +131,9 @@ std::string vlan_netdev(const std::string& name, std::uint16_t vlan) {
 }
 
 std::string netdev_of(const IpAddress& address) {
-    const auto list = addresses();
-    for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
-        if (has_address(*entry) && address_of(entry->ifa_addr) == address) {
-            return entry->ifa_name;
+    for (const InterfaceAddress& one : interface_addresses()) {
+        if (one.address == address) {
+            return one.interface;
         }
     }
     return {};

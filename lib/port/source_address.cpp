@@ -2,25 +2,14 @@
 #include "port/source_address.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <ifaddrs.h>
-#include <memory>
 #include <net/if.h>
-#include <string_view>
-#include <sys/socket.h>
 
-#include "base/error.hpp"
 #include "base/inet6_addresses.hpp"
-#include "base/socket_address.hpp"
+#include "base/interface_addresses.hpp"
 
 namespace spead::port {
 
 namespace {
-
-struct FreeInterfaceAddresses {
-    void operator()(ifaddrs* list) const { ::freeifaddrs(list); }
-};
 
 /// Returns how little an address is fit, as SourceAddress says it.
 int unfitness_of(const IpAddress& address, unsigned interface, const std::vector<Inet6Address>& states) {
@@ -47,22 +36,13 @@ int unfitness_of(const IpAddress& address, unsigned interface, const std::vector
 }  // namespace
 
 std::vector<SourceAddress> source_addresses(const std::string& netdev) {
-    ifaddrs* list = nullptr;
-    if (::getifaddrs(&list) != 0) {
-        throw_error("network interfaces", "cannot list their addresses: {}", std::strerror(errno));
-    }
-    const std::unique_ptr<ifaddrs, FreeInterfaceAddresses> owner(list);
     const std::vector<Inet6Address> states = inet6_addresses();
     const unsigned index = ::if_nametoindex(netdev.c_str());
     std::vector<SourceAddress> found;
-    for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-        const std::string_view label = entry->ifa_name;  // of IPv4: "eth0:1"
-        if (entry->ifa_addr == nullptr || netdev != label.substr(0, label.find(':')) ||
-            (entry->ifa_addr->sa_family != AF_INET && entry->ifa_addr->sa_family != AF_INET6)) {
-            continue;
+    for (const InterfaceAddress& one : interface_addresses()) {
+        if (one.interface == netdev) {
+            found.push_back({one.address, unfitness_of(one.address, index, states)});
         }
-        const IpAddress address = spead::address_of(entry->ifa_addr);
-        found.push_back({address, unfitness_of(address, index, states)});
     }
     return found;
 }

@@ -5,7 +5,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <ifaddrs.h>
 #include <linux/sock_diag.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -17,6 +16,7 @@
 
 #include "base/error.hpp"
 #include "base/inet6_addresses.hpp"
+#include "base/interface_addresses.hpp"
 #include "base/log.hpp"
 #include "base/socket_address.hpp"
 
@@ -39,20 +39,10 @@ bool is_set(int fd, int level, int option, int value) {
 
 /// Returns the number of the interface that has this address; 0: none.
 unsigned interface_with(const IpAddress& address) {
-    ifaddrs* all = nullptr;
-    if (::getifaddrs(&all) != 0)
-        return 0;
-    unsigned index = 0;
-    for (const ifaddrs* i = all; i != nullptr && index == 0; i = i->ifa_next) {
-        if (i->ifa_addr == nullptr)
-            continue;
-        if (const int family = i->ifa_addr->sa_family; family != AF_INET && family != AF_INET6)
-            continue;
-        if (address_of(i->ifa_addr) == address)
-            index = ::if_nametoindex(i->ifa_name);
-    }
-    ::freeifaddrs(all);
-    return index;
+    for (const InterfaceAddress& one : interface_addresses())
+        if (one.address == address)
+            return ::if_nametoindex(one.interface.c_str());
+    return 0;
 }
 
 }  // namespace

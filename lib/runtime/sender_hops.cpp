@@ -18,7 +18,7 @@ namespace {
 
 /// Holds the interval between looks at the kernel's addresses and neighbour tables, and how many destinations
 /// of a sender are looked up at once.
-constexpr auto kLook = std::chrono::seconds(1);
+constexpr auto kLookAtAddresses = std::chrono::seconds(1);
 constexpr std::size_t kHopsAtOnce = 32;
 
 }  // namespace
@@ -58,7 +58,7 @@ void SenderSet::follow_addresses() {
     const Clock::time_point now = Clock::now();
     const bool look = now >= next_look_;
     if (look)
-        next_look_ = now + kLook;
+        next_look_ = now + kLookAtAddresses;
     for (const auto& s : planned_) {
         if (look)
             follow_source(*s);

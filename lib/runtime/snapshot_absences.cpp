@@ -12,7 +12,7 @@ namespace spead::runtime {
 namespace {
 
 /// Holds the interval at which the kernel is asked why no packets arrive.
-constexpr auto kLookInterval = std::chrono::seconds(1);
+constexpr auto kLook = std::chrono::seconds(1);
 
 bool is_waiting(const stats::StreamSnapshot& s) {
     return s.state == "received" && s.received == 0;
@@ -25,7 +25,7 @@ void Snapshots::add_absences(stats::Snapshot& snap) {
     const bool waiting = std::any_of(snap.streams.begin(), snap.streams.end(), is_waiting);
     const auto time = std::chrono::steady_clock::now();
     if (waiting && time >= next_look_at_absences_) {
-        next_look_at_absences_ = time + kLookInterval;
+        next_look_at_absences_ = time + kLook;
         look_for_absences(snap);
     }
     for (std::size_t i = 0; i < snap.ports.size(); i++) {

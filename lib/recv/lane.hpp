@@ -105,6 +105,8 @@ struct Lane {
         path_record = std::make_unique<PathRecord>(behind);
         diverts = true;
     }
+    /// Returns whether it notes which path brought a packet: it has two, and both bring packets.
+    bool notes_paths() const noexcept { return path_record && diverts; }
     /// Returns the packets of each of its paths.
     PathRecord::Packets packets_by_path() const noexcept {
         PathRecord::Packets all{};

@@ -258,7 +258,7 @@ auto BasicRxAgent<Decoder>::accept(Lane<Decoder>& lane, std::uint16_t endpoint, 
         return Accepted::counted;
     }
     if (view.payload_length == 0) [[unlikely]] {
-        if (lane.path_record && lane.diverts)
+        if (lane.notes_paths())
             note_brought(lane, endpoint, packet_of(view), view.arrival);
         return Accepted::counted;
     }

@@ -46,7 +46,7 @@ template <class Decoder>
             note_unplaced(lane, endpoint, view, packet_of(lane, a, view), a.outcome);
         return Accepted::counted;
     }
-    if (lane.path_record && lane.diverts)
+    if (lane.notes_paths())
         note_brought(lane, endpoint, packet_of(lane, a, view), view.arrival);
     lane.endpoints[endpoint].bytes += view.payload_length;
     if (lane.gathering) [[unlikely]] {

@@ -129,7 +129,7 @@ template <class Decoder>
                            ? into_chunks(source, lane, target->endpoint, view, mbuf, payload_at, Into::first)
                            : accept(lane, target->endpoint, view, udp.src_ip, now, record);
     if (a == Accepted::copy) [[likely]] {
-        if (lane.path_record && lane.diverts)
+        if (lane.notes_paths())
             note_brought(lane, target->endpoint, packet_of(view), view.arrival);
         if (source.arrivals != nullptr)
             note_arrival(*record, *mbuf, *source.arrivals);

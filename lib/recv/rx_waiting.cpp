@@ -125,7 +125,7 @@ bool BasicRxAgent<Decoder>::resume_first(Source& source, bool at_last, std::uint
         lane.endpoints[w.endpoint].packets++;
     }
     if (a == Accepted::copy) {
-        if (lane.path_record && lane.diverts)
+        if (lane.notes_paths())
             note_brought(lane, w.endpoint, packet_of(w.view), w.view.arrival);
         if (source.arrivals != nullptr)
             note_arrival(*record, *mbuf, *source.arrivals);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <optional>
+#include <system_error>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -35,6 +36,14 @@ std::string sources_text(const runtime::ReceivePlan& r) {
         paths.push_back(fmt::format("{} on {}", fmt::join(runtime::endpoint_texts_of(r, path), " "),
                                     runtime::port_of(r, path)));
     return fmt::format("{}", fmt::join(paths, " and "));
+}
+
+/// Returns the word that starts this program in a shell: its name, where packages and `meson install` put it.
+std::string program_word() {
+    std::error_code error;
+    const std::filesystem::path file = std::filesystem::read_symlink("/proc/self/exe", error);
+    const bool is_found = error || file == "/usr/bin/dpdk-spead" || file == "/usr/local/bin/dpdk-spead";
+    return is_found ? "dpdk-spead" : shell_word(file.string());
 }
 
 /// Returns one line about the started run, so that its user does not wait without any output.
@@ -88,7 +97,7 @@ runtime::EngineHooks EngineRun::hooks() {
 stats::RunSettings EngineRun::settings() const {
     stats::RunSettings s;
     if (channels_.socket)
-        s.attach = fmt::format("dpdk-spead attach {} --",
+        s.attach = fmt::format("{} attach {} --", program_word(),
                                shell_word(std::filesystem::absolute(channels_.socket->path()).string()));
     s.own_prompt = options_.interactive;
     if (options_.by_configuration())

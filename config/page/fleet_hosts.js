@@ -82,7 +82,7 @@ export class Hosts {
 
     // Losses have a triangle, too.
     lost(cell, count, words) {
-        setText(cell, count > 0 ? `▼ ${words}` : words);
+        setText(cell, count > 0 ? `◆ ${words}` : words);
         cell.classList.toggle("lost", count > 0);
     }
 }

@@ -53,7 +53,7 @@ export class Machine {
             setText(received, `${bits(model.rateOf((report) => rxOf(report)?.bytes))}, ${perSecond(model.rateOf((report) => rxOf(report)?.packets))}`);
             const {missed, no_mbuf: noBuffer, errors} = port.nic;
             setText(lost, missed + noBuffer + errors === 0 ? "0" :
-                `▼ ${[[missed, "missed"], [noBuffer, "no_mbuf"], [errors, "errors"]].filter(([count]) => count > 0)
+                `◆ ${[[missed, "missed"], [noBuffer, "no_mbuf"], [errors, "errors"]].filter(([count]) => count > 0)
                     .map(([count, what]) => `${short(count)} ${what}`).join(", ")}`);
             lost.classList.toggle("lost", missed + noBuffer + errors > 0);
             const free = port.info.buffers;

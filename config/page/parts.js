@@ -39,18 +39,26 @@ export function bar(cell, share, words, {mark = null, kind = "plain"} = {}) {
 }
 
 // Makes the place for the cures of a finding.
-export const cureBox = () => el("div", {class: "cure"}, el("strong", {}, "Cure: "), el("ol", {class: "cures"}));
+export const cureBox = () => el("div", {class: "cure"}, el("strong", {}, "What to do, in this order: "), el("ol", {class: "cures"}));
 
-// Fills it. What stands between backticks is code, to be copied as it is.
+// Fills it. What stands between backticks is code, to be copied as it is. Only what has changed is written: a selection in
+// the rest stays.
 export function fillCures(box, cures) {
     show(box, cures.length > 0);
     const list = box.lastElementChild;
-    const wanted = cures.join("\n");
-    if (list.dataset.wanted === wanted)
-        return;
-    list.dataset.wanted = wanted;
-    list.replaceChildren(...cures.map((cure) =>
-        el("li", {}, ...cure.split("`").map((part, i) => (i % 2 === 1 ? el("code", {}, part) : part)))));
+    while (list.children.length > cures.length)
+        list.lastElementChild.remove();
+    while (list.children.length < cures.length)
+        list.append(el("li"));
+    cures.forEach((cure, n) => {
+        const parts = cure.split("`");
+        const item = list.children[n];
+        while (item.childNodes.length > parts.length)
+            item.lastChild.remove();
+        while (item.childNodes.length < parts.length)
+            item.append(item.childNodes.length % 2 === 1 ? el("code") : document.createTextNode(""));
+        parts.forEach((part, i) => setText(item.childNodes[i], part));
+    });
 }
 
 const WIDE = 160;

@@ -46,7 +46,8 @@ export class Picture {
         const mine = stream === "" ? items : items.filter((item) => item.where === stream || ["port", "lcore", "classify"].includes(item.stage));
         this.draw(stages.map((stage) => ({...withCauses(stage, mine), signs: kindOf(stage, mine)})), seconds);
         const sums = balanceOf(model.report, stream);
-        setText(byId("picture-sum"), `${counted(sums.all, "packets")} came = ${whole(sums.placed)} placed in heaps + ${whole(sums.ended)} ended before`);
+        setText(byId("picture-sum"), `${counted(sums.all, "packets")} came = ${whole(sums.placed)} placed in heaps + ${whole(sums.ended)} ended before` +
+                (sums.missed > 0 ? `; ${counted(sums.missed, "more packets")} came and were not fetched in time` : ""));
         this.table(countsOf(model.report, model.before(10), stream));
     }
 
@@ -112,10 +113,10 @@ export class Picture {
                    svg("text", {class: "sum", x: x + 8, y: y + 61}, stage.sum));
     }
 
-    // A loss that grows has a triangle beside it, one that does not a dot.
+    // A loss that grows has a square beside it, one that does not a dot.
     line(line, x, y, two) {
         const value = line.total === null ? "" : short(line.total);
-        const sign = line.kind !== "lost" ? "" : line.lately > 0 ? "▼ " : "• ";
+        const sign = line.kind !== "lost" ? "" : line.lately > 0 ? "◆ " : "• ";
         const kind = line.kind !== "lost" ? "aside" : line.lately > 0 ? "growing" : "lost";
         return svg("g", {class: `end ${kind}`, "data-count": line.name},
                    svg("text", {class: "count", x, y}, `${sign}${value}`),

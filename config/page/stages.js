@@ -132,5 +132,5 @@ export function balanceOf(report, stream) {
     if (stream !== "")
         return {all: received, placed, ended: received - placed};
     const all = total(view.ports, (one) => one.rx.packets);
-    return {all, placed, ended: all - placed};
+    return {all, placed, ended: all - placed, missed: total(view.ports, (one) => one.nic.missed)};
 }

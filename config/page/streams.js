@@ -12,8 +12,9 @@ const WITH_FILTER = 12; // streams, from which on names can be filtered
 
 const OFF = ["stopped", "waiting", "done", "closed"];
 
-// Returns the sign and words of a part's state. A finding about the part makes a good state bad.
-function signOf(part, items, well) {
+// Returns the sign and words of a part's state. A finding about the part makes a good state bad, and so does one about its port
+// while it loses.
+function signOf(part, items, well, losing = false) {
     const state = stateOf(part);
     const mine = items.filter((item) => item.where === part.name);
     const bad = mine.find((item) => item.kind === "bad");
@@ -25,6 +26,10 @@ function signOf(part, items, well) {
         return ["bad", plain(bad.cause)];
     if (part.packets.received === 0)
         return ["note", "no packet so far"];
+    const ports = [part.port, ...(part.paths ?? []).map((path) => path.port)];
+    const way = losing ? items.find((item) => item.kind === "bad" && ports.includes(item.where)) : undefined;
+    if (way)
+        return ["bad", `loses at ${way.where}: ${plain(way.cause)}`];
     return mine.some((item) => item.kind === "past") ? ["past", `${well}; lost something earlier`] : ["ok", well];
 }
 
@@ -51,12 +56,17 @@ export class Streams {
         show(byId("stream-none"), all.length === 0);
         const wanted = all.length > WITH_FILTER ? this.filter.value.toLowerCase() : "";
         const entries = all.filter((stream) => stream.name.toLowerCase().includes(wanted))
-            .map((stream) => ({stream, sign: signOf(stream, items, "received")}));
+            .map((stream) => ({stream, sign: signOf(stream, items, "received", this.loses(stream, model))}));
         entries.sort((a, b) => RANK[a.sign[0]] - RANK[b.sign[0]] || sizeOf(b.stream) - sizeOf(a.stream));
         setText(byId("filter-words"), entries.length > ROWS ? `the ${ROWS} worst of ${entries.length} are shown` : `${entries.length} of ${all.length}`);
         this.rows.update(entries.slice(0, ROWS), (entry) => entry.stream.name,
                          (made, entry) => this.fill(made, entry, model));
         this.updateSends(model, items);
+    }
+
+    loses(stream, model) {
+        const then = find(model.before(10)?.streams, "name", stream.name);
+        return then ? heapsLost(stream) > heapsLost(then) : false;
     }
 
     fill(made, {stream, sign}, model) {
@@ -92,9 +102,9 @@ export class Streams {
                                                  words: `Rate of ${stream.name}, now ${words}; triangles are losses`});
     }
 
-    // Losses have a triangle, too.
+    // Losses have a square, too.
     loss(cell, part, count) {
-        setText(cell, part === null ? NOTHING : part > 0 ? `▼ ${percent(part)}` : percent(part));
+        setText(cell, part === null ? NOTHING : part > 0 ? `◆ ${percent(part)}` : percent(part));
         cell.classList.toggle("lost", part > 0);
         cell.title = counted(count, "heaps");
     }

@@ -8,7 +8,7 @@
 namespace spead {
 
 /// Returns the text as one word of a shell's command line: in single quotes, if a shell would read it in
-/// another way.
+/// another way. It has no backtick, so that it can stand between two.
 inline std::string shell_word(std::string_view text) {
     constexpr std::string_view kPlain =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:,+=@%-";
@@ -16,6 +16,10 @@ inline std::string shell_word(std::string_view text) {
         return std::string(text);
     std::string word = "'";
     for (const char c : text) {
+        if (c == '`') {
+            word += "'\"$(printf '\\140')\"'";
+            continue;
+        }
         if (c == '\'')
             word += "'\\'";
         word += c;

@@ -24,6 +24,7 @@ class DadaChunkSink : public ChunkSink {
     /// Writes the chunk, if there is room.
     void consume_chunk(const chunk::Chunk& chunk) override { add(chunk); }
     void finish() override { output_.finish(); }
+    Ring ring() const noexcept override { return output_.ring(); }
 
   private:
     bool add(const chunk::Chunk& chunk);

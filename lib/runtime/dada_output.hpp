@@ -10,6 +10,7 @@
 
 #include "base/log.hpp"
 #include "runtime/plan.hpp"
+#include "runtime/sink.hpp"
 #include "sink/dada_writer.hpp"
 
 namespace spead::runtime {
@@ -26,6 +27,8 @@ class DadaOutput {
 
     /// Returns whether the template has the time of offset 0.
     bool knows_start() const noexcept { return writer_.knows_start(); }
+    /// Returns the shape of the ring, which stays. Any thread.
+    Sink::Ring ring() const noexcept { return {writer_.blocks(), writer_.block_bytes(), writer_.readers()}; }
     /// Writes a record. Returns whether the ring has it. Throws Error when the ring cannot be written any
     /// more.
     bool write(const Place& place, std::span<const std::span<const std::byte>> parts);

@@ -20,6 +20,7 @@ class DadaSink : public Sink {
     /// Writes the heap, if there is room.
     void consume(const heap::HeapHandle& heap) override { add(heap); }
     void finish() override { output_.finish(); }
+    Ring ring() const noexcept override { return output_.ring(); }
 
   private:
     bool add(const heap::HeapHandle& heap);

@@ -378,6 +378,7 @@ void SenderSet::add_to(stats::Snapshot& snap) const {
         one.control_heaps = s->counts.control_heaps;
         one.left_out = s->left_out.load(std::memory_order_relaxed);
         one.impair = s->plan.impair;
+        one.settings = {s->plan.rate, s->plan.timeout};
         // After the run no heaps are made.
         const bool done = !s->heap_source || s->heap_source->done();
         one.state = !s->plan.enabled           ? "stopped"

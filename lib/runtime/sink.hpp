@@ -53,6 +53,15 @@ class Sink {
     /// Returns whether that was for want of a place in the sink's files, and not of room.
     bool lacks_place() const;
 
+    /// Describes a ring of PSRDADA.
+    struct Ring {
+        std::uint64_t blocks = 0;
+        std::uint64_t block_bytes = 0;
+        std::uint64_t readers = 0;
+    };
+    /// Returns the ring that the sink writes to; without blocks: it writes to none. Any thread.
+    virtual Ring ring() const noexcept { return {}; }
+
     /// Uses the heap, which is given back afterwards. Throws Error when the sink can take no more (a full
     /// disk), with how much it has written.
     virtual void consume(const heap::HeapHandle& heap) = 0;

@@ -7,6 +7,7 @@
 #include "memory/mapping.hpp"
 #include "port/machine.hpp"
 #include "runtime/lossless.hpp"
+#include "runtime/paths.hpp"
 #include "runtime/snapshots.hpp"
 
 /// Adds the present settings of a run to a snapshot, so that cures name values and commands.
@@ -41,11 +42,19 @@ stats::StreamSettings settings_of(const ReceivePlan& r, bool lossless, const std
     if (r.chunk) {
         s.chunks = r.chunk->chunks;
         s.window = r.chunk->window;
+        s.max_jump = r.chunk->jump();
+        s.chunk_timeout = r.chunk->timeout;
+        s.chunk_patience = r.chunk->patience;
+        s.placement = r.chunk->placement;
     }
+    s.poll = name_of(r.poll);
     s.heap_timeout = r.timeout;
+    s.path_skew = has_two_paths(r) ? r.path_skew : 0;
     s.own_memory = !shares_heap_memory(r);
     s.needs_all = needs_all(r, lossless);
-    s.fills_ring = r.sink.kind == SinkKind::dada;
+    s.file_for_each = r.sink.kind == SinkKind::file;
+    if (r.sink.kind == SinkKind::dada)
+        s.ring = r.sink.ring.empty() ? "dada" : r.sink.ring;
     if (has_directory(r.sink.kind))
         s.directory = absolute(directories_of(r.sink).front());
     s.cpus = cpus;
@@ -76,8 +85,14 @@ void Snapshots::add_settings(stats::Snapshot& snap) {
     for (std::size_t i = 0; i < snap.streams.size(); i++) {
         const ReceivePlan& r = of_.plan.receives[i];
         const auto& cpus = of_.layout.stream_cpus;
-        snap.streams[i].settings =
-            settings_of(r, is_lossless(of_.ports, r), i < cpus.size() ? cpus[i] : std::vector<unsigned>());
+        stats::StreamSettings& s = snap.streams[i].settings;
+        s = settings_of(r, is_lossless(of_.ports, r), i < cpus.size() ? cpus[i] : std::vector<unsigned>());
+        if (const auto& sink = of_.streams.current()[i]->sinks.current()) {
+            const Sink::Ring ring = sink->ring();
+            s.ring_blocks = ring.blocks;
+            s.ring_block_bytes = ring.block_bytes;
+            s.ring_readers = ring.readers;
+        }
     }
 }
 

@@ -49,7 +49,9 @@ class DadaWriter {
 
     /// Returns whether the template has the time of offset 0 (UTC_START).
     bool knows_start() const noexcept { return start_.has_value(); }
+    std::uint64_t blocks() const noexcept { return data_.blocks(); }
     std::uint64_t block_bytes() const noexcept { return data_.block_bytes(); }
+    std::uint64_t readers() const noexcept { return data_.readers(); }
 
     /// Writes a record. Throws Error when the rings cannot be written any more.
     Result write(const Place& place, std::span<const std::span<const std::byte>> parts);

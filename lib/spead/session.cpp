@@ -123,6 +123,8 @@ struct Session::State {
 /// Returns the engine's hooks; the streams decide which users, filters and heap sources it makes.
 runtime::EngineHooks Session::State::engine_hooks() {
     runtime::EngineHooks s;
+    // Its users have no command line.
+    s.by_configuration = true;
     s.user_queues = [this](const std::string& stream) {
         const auto found = stream_hooks.find(stream);
         return found == stream_hooks.end() ? nullptr : found->second.user_queues;

@@ -24,11 +24,11 @@ constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
 /// Holds the largest buffer of a kernel socket: the kernel doubles the number, which is an int.
 constexpr std::uint64_t kMostSocketBuffer = (std::uint64_t{1} << 30) - 1;
 
-/// Returns the value as the file has it: sizes are texts, and lists have brackets.
+/// Returns the value as the file has it: sizes and times are texts, and lists have brackets.
 std::string in_file(const StreamKey& key, std::string_view text) {
     if (key.key == kLcores.key)
         return fmt::format("[{}]", text);
-    return key.is_size ? fmt::format("\"{}\"", text) : std::string(text);
+    return key.now != nullptr && !key.is_size ? std::string(text) : fmt::format("\"{}\"", text);
 }
 
 /// Returns the head of the table that has the key, and the key's name in it.
@@ -40,8 +40,12 @@ std::pair<std::string, std::string_view> place_of(std::string_view key) {
 }
 
 std::string now_text(const StreamSnapshot& s, const StreamKey& key) {
+    if (key.seconds != nullptr)
+        return s.settings.*key.seconds == 0 ? "off" : duration_text(s.settings.*key.seconds);
+    if (key.text != nullptr)
+        return (s.settings.*key.text).empty() ? std::string() : shell_word(s.settings.*key.text);
     if (key.now == nullptr)
-        return s.settings.cpus.empty() ? std::string() : cpus_text(s.settings.cpus);
+        return key.key != kLcores.key || s.settings.cpus.empty() ? std::string() : cpus_text(s.settings.cpus);
     const std::uint64_t now = s.settings.*key.now;
     return now == 0 ? std::string() : value_text(key, now);
 }
@@ -59,6 +63,19 @@ std::vector<Endpoint> meant_by(const std::string& text) {
     }
 }
 
+/// Returns whether the text means this destination.
+bool means(const std::string& text, const Endpoint& destination) {
+    return std::ranges::any_of(meant_by(text), [&destination](const Endpoint& e) {
+        return e.address == destination.address && e.port == destination.port;
+    });
+}
+
+/// Returns whether the streams share a port.
+bool are_beside(const StreamSnapshot& one, const StreamSnapshot& other) {
+    const auto comes_by = [&one](const std::string& port) { return one.comes_by(port); };
+    return comes_by(other.port) || std::ranges::any_of(other.path_ports, comes_by);
+}
+
 /// Returns the endpoints of all streams that share a port with this one, itself included.
 std::vector<Endpoint> endpoints_beside(const Snapshot& snapshot, const StreamSnapshot& s) {
     std::vector<Endpoint> all;
@@ -67,8 +84,7 @@ std::vector<Endpoint> endpoints_beside(const Snapshot& snapshot, const StreamSna
             std::ranges::copy(meant_by(text), std::back_inserter(all));
     };
     for (const StreamSnapshot& o : snapshot.streams) {
-        const auto comes_by = [&o](const std::string& port) { return o.comes_by(port); };
-        if (!comes_by(s.port) && std::ranges::none_of(s.path_ports, comes_by))
+        if (!are_beside(o, s))
             continue;
         add(o.endpoints);
         for (const auto& path : o.path_endpoints)
@@ -112,6 +128,16 @@ std::string Advice::prompt(std::string_view command) const {
     return of_.settings.own_prompt ? fmt::format("enter `{}` at its prompt", command) : std::string();
 }
 
+std::string Advice::word(std::string_view text) const {
+    return of_.settings.attach.empty() ? std::string(text) : shell_word(text);
+}
+
+std::string Advice::begin_anew(const StreamSnapshot& s) const {
+    const std::string stop = prompt("stream stop " + s.name);
+    return stop.empty() ? std::string("restart")
+                        : fmt::format("{}, then {}", stop, prompt("stream start " + s.name));
+}
+
 std::string Advice::for_next_start(std::string_view root, const std::string& part, std::string_view key,
                                    std::string_view option, std::string_view text,
                                    std::string_view now) const {
@@ -145,6 +171,21 @@ std::string Advice::set(const StreamSnapshot& s, const StreamKey& key, std::stri
     if (live.empty())
         return set_at_start(s, key, text);
     return live + in_brackets(now_text(s, key)) + keep(s, key, text);
+}
+
+std::string Advice::set_at_start(const SendSnapshot& s, std::string_view key, std::string_view text,
+                                 std::string_view now) const {
+    return for_next_start(
+        "[[send]]", s.name, key, "",
+        of_.settings.configuration.empty() ? std::string(text) : fmt::format("\"{}\"", text), now);
+}
+
+std::string Advice::lengthen(const StreamSnapshot& s, const StreamKey& key, bool or_off) const {
+    const double now = s.settings.*key.seconds;
+    const std::string_view off = or_off ? ", or turn it off" : "";
+    if (now == 0)
+        return fmt::format("raise {}{}", key.option.empty() ? fmt::format("`{}`", key.key) : key.option, off);
+    return set(s, key, duration_text(2 * now)) + std::string(off);
 }
 
 std::string Advice::raise(const StreamSnapshot& s, const StreamKey& key, std::uint64_t factor) const {
@@ -196,11 +237,8 @@ std::string Advice::more_in_socket(const PortSnapshot& p, const StreamSnapshot& 
         // The sockets are made anew when the stream starts.
         const std::uint64_t wanted = std::min(port.buffer_size, kMostSocketBuffer);
         let_kernel(wanted);
-        const std::string stop = prompt("stream stop " + s.name);
-        const std::string why = fmt::format("the kernel gave its sockets {} bytes of the {} in `buffer_size`",
-                                            port.socket_buffer, port.buffer_size);
-        return stop.empty() ? fmt::format("restart: {}", why)
-                            : fmt::format("{}, then {}: {}", stop, prompt("stream start " + s.name), why);
+        return fmt::format("{}: the kernel gave its sockets {} bytes of the {} in `buffer_size`",
+                           begin_anew(s), port.socket_buffer, port.buffer_size);
     }
     const std::uint64_t wanted = std::min(2 * port.buffer_size, kMostSocketBuffer);
     if (wanted <= port.buffer_size)
@@ -277,9 +315,11 @@ std::string Advice::add_endpoint(const StreamSnapshot& s, const std::string& end
             of_.settings.configuration.empty() ? std::string()
                                                : " in " + shell_word(of_.settings.configuration));
     // A shell would look for files by the brackets of IPv6.
-    const std::string word = of_.settings.attach.empty() ? endpoint : shell_word(endpoint);
-    if (std::string live = prompt(fmt::format("endpoint add {} {}", s.name, word)); !live.empty())
-        return live;
+    if (std::string live = prompt(fmt::format("endpoint add {} {}", s.name, word(endpoint))); !live.empty())
+        return of_.settings.configuration.empty()
+                   ? live
+                   : fmt::format("{} (to keep it, add `\"{}\"` to `endpoints` in [[receive]] of {} in {})",
+                                 live, endpoint, s.name, shell_word(of_.settings.configuration));
     if (!of_.settings.configuration.empty())
         return fmt::format("add `\"{}\"` to `endpoints` in [[receive]] of {} in {}, and restart", endpoint,
                            s.name, shell_word(of_.settings.configuration));
@@ -287,8 +327,50 @@ std::string Advice::add_endpoint(const StreamSnapshot& s, const std::string& end
                                    : fmt::format("add `{}` to its endpoints", endpoint);
 }
 
+/// Adds the actions that start stopped streams, this one or beside it, whose packets come.
+void Advice::start_stopped(const StreamSnapshot& with, const PortSnapshot& p, Cures& to) const {
+    for (const StreamSnapshot& s : of_.streams) {
+        if (s.state != "stopped" || !are_beside(s, with))
+            continue;
+        for (const PassedSnapshot& seen : p.strays.empty() ? p.passed : p.strays) {
+            const std::vector<Endpoint> destination = meant_by(seen.endpoint);
+            if (destination.size() != 1 || std::ranges::none_of(s.endpoints, [&](const std::string& text) {
+                    return means(text, destination.front());
+                }))
+                continue;
+            const std::string live = prompt("stream start " + s.name);
+            to.push_back(fmt::format("{}: packets for {} come, and it is stopped",
+                                     live.empty() ? "start " + s.name : live, seen.endpoint));
+            break;
+        }
+    }
+}
+
+std::string Advice::see_arrivals(const PortSnapshot& p) const {
+    return p.settings.interface.empty()
+               ? std::string()
+               : fmt::format(
+                     "see what arrives: `tcpdump -ni {0} -c 20 udp`; and what this machine has "
+                     "joined: `ip maddr show dev {0}`",
+                     shell_word(p.settings.interface));
+}
+
+std::string Advice::see_own_arrivals(const StreamSnapshot& s, const PortSnapshot& p) const {
+    const std::vector<Endpoint> all =
+        s.endpoints.empty() ? std::vector<Endpoint>() : meant_by(s.endpoints.front());
+    if (all.empty() || p.settings.interface.empty())
+        return {};
+    return fmt::format(
+        "see whether its packets arrive: `tcpdump -ni {} -c 5 dst host {} and udp port {}` shows them; if "
+        "none "
+        "come, ask at the sender whether it sends to {}",
+        shell_word(p.settings.interface), to_string(all.front().address), all.front().port,
+        s.endpoints.front());
+}
+
 Cures Advice::receive_strays(const StreamSnapshot& s, const PortSnapshot& p) const {
     Cures cures;
+    start_stopped(s, p, cures);
     if (const std::string wanted =
             endpoint_of(p.strays.empty() ? p.passed : p.strays, endpoints_beside(of_, s));
         !wanted.empty())
@@ -299,11 +381,10 @@ Cures Advice::receive_strays(const StreamSnapshot& s, const PortSnapshot& p) con
                                     s.name, fmt::join(s.endpoints, " ")));
     else
         cures.push_back("compare the endpoints with the sender's destinations");
-    if (!p.settings.interface.empty())
-        cures.push_back(
-            fmt::format("see what arrives: `tcpdump -ni {0} -c 20 udp`; and what this machine has "
-                        "joined: `ip maddr show dev {0}`",
-                        shell_word(p.settings.interface)));
+    if (cures.size() == 1)
+        cures.push_back("if it sends elsewhere, " + add_endpoint(s, "ADDRESS:PORT"));
+    if (std::string see = see_arrivals(p); !see.empty())
+        cures.push_back(std::move(see));
     return cures;
 }
 

@@ -11,14 +11,16 @@
 
 namespace spead::stats {
 
-/// Describes a number among a stream's settings that a cure may raise.
+/// Describes a setting of a stream that a cure may change.
 struct StreamKey {
     std::string_view key;     ///< as the prompt names it: "heaps.queue_depth"
     std::string_view option;  ///< on the command line; empty: it has none
-    std::uint64_t most;       ///< as the configuration allows
-    std::uint64_t StreamSettings::*now;
+    std::uint64_t most = 0;   ///< as the configuration allows
+    std::uint64_t StreamSettings::*now = nullptr;
     bool is_size = false;
-    bool at_start = false;  ///< memory is divided by it at the start
+    bool at_start = false;                        ///< memory is divided by it at the start
+    double StreamSettings::*seconds = nullptr;    ///< in place of `now`: it is a time
+    std::string StreamSettings::*text = nullptr;  ///< in place of `now`: it is a text
 };
 inline constexpr StreamKey kMaxLive{"heaps.max_live", "--max-heaps", kMostLiveHeaps,
                                     &StreamSettings::max_live};
@@ -30,6 +32,22 @@ inline constexpr StreamKey kMaxPacketSize{
     "max_packet_size", "--max-packet-size", kMostPacket, &StreamSettings::max_packet_size, false, true};
 inline constexpr StreamKey kHeldBuffers{"held_buffers", "", kMostHeldBuffers, &StreamSettings::held_buffers};
 inline constexpr StreamKey kChunks{"chunk.chunks", "--chunks", kMostChunks, &StreamSettings::chunks};
+inline constexpr StreamKey kMaxJump{"chunk.max_jump", "", 0, &StreamSettings::max_jump};
+inline constexpr StreamKey kHeapTimeout{
+    .key = "heaps.timeout", .option = "--heap-timeout", .seconds = &StreamSettings::heap_timeout};
+inline constexpr StreamKey kChunkTimeout{
+    .key = "chunk.timeout", .option = "", .seconds = &StreamSettings::chunk_timeout};
+inline constexpr StreamKey kChunkPatience{
+    .key = "chunk.patience", .option = "", .seconds = &StreamSettings::chunk_patience};
+inline constexpr StreamKey kPathSkew{
+    .key = "path_skew", .option = "--path-skew", .seconds = &StreamSettings::path_skew};
+inline constexpr StreamKey kPoll{.key = "poll", .option = "--poll", .text = &StreamSettings::poll};
+inline constexpr StreamKey kPlacement{
+    .key = "chunk.placement", .option = "--placement", .text = &StreamSettings::placement};
+inline constexpr StreamKey kSinkKind{.key = "sink.kind", .option = ""};
+inline constexpr StreamKey kWay{.key = "chunk.way", .option = ""};
+inline constexpr StreamKey kDirectory{
+    .key = "sink.directory", .option = "", .text = &StreamSettings::directory};
 inline constexpr StreamKey kWindow{"chunk.window", "--chunk-window", kMostOpenChunks,
                                    &StreamSettings::window};
 
@@ -43,6 +61,10 @@ class Advice {
     /// Returns "run `dpdk-spead attach ... stream stop s0`" for a command of the prompt. Empty: the process
     /// has no prompt.
     std::string prompt(std::string_view command) const;
+    /// Returns the text as one word of such a command.
+    std::string word(std::string_view text) const;
+    /// Returns the action that stops the stream and starts it again: "run ..., then run ...".
+    std::string begin_anew(const StreamSnapshot& s) const;
     /// Returns the action that sets a key of the stream to this text: at the prompt if there is one, else for
     /// the next start.
     std::string set(const StreamSnapshot& s, const StreamKey& key, std::string_view text) const;
@@ -51,6 +73,11 @@ class Advice {
     /// Returns the action that multiplies the value of the key, as far as the key allows; for the next start
     /// if the key needs one. Empty: it has its largest value.
     std::string raise(const StreamSnapshot& s, const StreamKey& key, std::uint64_t factor = 2) const;
+    /// Returns the action that makes a time longer, or turns it off if `or_off`.
+    std::string lengthen(const StreamSnapshot& s, const StreamKey& key, bool or_off = true) const;
+    /// Returns the action that sets a key of the sender for the next start: `timeout`.
+    std::string set_at_start(const SendSnapshot& s, std::string_view key, std::string_view text,
+                             std::string_view now) const;
     /// Returns the same, up to at least `least`.
     std::string raise_to(const StreamSnapshot& s, const StreamKey& key, std::uint64_t least) const;
     /// Returns the action that gives heaps more memory, at least `least` bytes, as far as the machine has it.
@@ -59,6 +86,11 @@ class Advice {
     Cures raise_buffer(const PortSnapshot& p) const;
     /// Returns the action that gives the streams of an lcore another CPU besides, or instead of, its own.
     std::string other_cpu(const LcoreSnapshot& l, const PortSnapshot& p, bool besides) const;
+    /// Returns the action that shows what reaches the port: "see what arrives: `tcpdump ...`". Empty: the
+    /// kernel does not see the port.
+    std::string see_arrivals(const PortSnapshot& p) const;
+    /// Returns the action that shows whether packets of the stream reach the port, and says what follows.
+    std::string see_own_arrivals(const StreamSnapshot& s, const PortSnapshot& p) const;
     /// Returns the actions for a stream whose packets have other destinations than its endpoints.
     Cures receive_strays(const StreamSnapshot& s, const PortSnapshot& p) const;
 
@@ -69,6 +101,7 @@ class Advice {
                                std::string_view option, std::string_view text, std::string_view now) const;
     std::string keep(const StreamSnapshot& s, const StreamKey& key, std::string_view text) const;
     std::string add_endpoint(const StreamSnapshot& s, const std::string& endpoint) const;
+    void start_stopped(const StreamSnapshot& with, const PortSnapshot& p, Cures& to) const;
     std::string more_in_socket(const PortSnapshot& p, const StreamSnapshot& s, Cures& to) const;
 
     const Snapshot& of_;

@@ -85,7 +85,7 @@ class ChunkFindings {
 
     std::vector<Finding> all() {
         for (const Refusal& r : kRefusals)
-            add(Cause::misplaced, Stage::packet, packets_of(s_, r.outcome), "packets", r.what, fix_of(r));
+            add(Cause::misplaced, Stage::packet, packets_of(s_, r.outcome), "packets", r.what, fixes_of(r));
         callback_slow();
         cut_otherwise();
         max_live();
@@ -102,7 +102,7 @@ class ChunkFindings {
             "were lost because the engine that moves their payload failed, or stood still at the end of the "
             "run",
             "look in the log for what failed, and start the run anew; `gather` = \"none\" needs no engine");
-        if (std::optional<Finding> unwritten = unwritten_finding(s_, s_.chunks.unwritten, "chunks"))
+        if (std::optional<Finding> unwritten = unwritten_finding(s_, s_.chunks.unwritten, "chunks", advice_))
             all_.push_back(std::move(*unwritten));
         return std::move(all_);
     }
@@ -114,14 +114,29 @@ class ChunkFindings {
             all_.push_back({cause, stage, s_.name, count, unit, std::move(what), std::move(cures)});
     }
 
-    std::string fix_of(const Refusal& r) const {
+    Cures fixes_of(const Refusal& r) const {
+        Cures cures;
         // The second packet of the first heap tells that only first ones have the items.
         if (r.outcome == PacketOutcome::no_item && tracked_)
-            return fmt::format(
-                "if they came at the start, set `way` to \"tracked\", so that the stream need "
-                "not begin the direct way; otherwise {}",
-                r.fix);
-        return r.fix;
+            cures.push_back("if they came at the start, let the stream not begin the direct way: " +
+                            advice_.set(s_, kWay, "tracked"));
+        cures.push_back(r.fix);
+        if (r.outcome == PacketOutcome::rejected || s_.settings.placement.empty())
+            return cures;
+        if (const std::string look = see_packets(); !look.empty())
+            cures.push_back(look);
+        cures.push_back("correct the placement: " + advice_.set(s_, kPlacement, "PLACEMENT"));
+        return cures;
+    }
+
+    /// Returns the action that shows what is in the packets; empty: there is none.
+    std::string see_packets() const {
+        const std::string capture =
+            advice_.prompt(fmt::format("capture start {0} /tmp/{0}.pcap capture.count 20", s_.name));
+        return capture.empty()
+                   ? capture
+                   : fmt::format("see what the packets hold: {}, then run `tcpdump -nXr /tmp/{}.pcap`",
+                                 capture, s_.name);
     }
 
     void callback_slow() {
@@ -146,9 +161,11 @@ class ChunkFindings {
                                       s_.odd_packet, s_.usual_packet);
         add(Cause::contradictions, Stage::packet, count, "packets",
             "are cut otherwise than the first ones of the stream" + sizes,
-            "if only the first packet of a heap has its items, set `way` to \"tracked\"; otherwise let all "
-            "senders use packets of the same size, and name it in `placement` (`presence packet`); "
-            "after a change of the size, `stream stop` and `stream start` it at the prompt");
+            Cures{"if only the first packet of a heap has its items: " + advice_.set(s_, kWay, "tracked"),
+                  "otherwise let all senders use packets of the same size, and name it in `placement` "
+                  "(`presence "
+                  "packet`)",
+                  "after a change of the size, " + advice_.begin_anew(s_)});
     }
 
     void max_live() {
@@ -200,13 +217,12 @@ class ChunkFindings {
     void late() {
         const std::uint64_t count = packets_of(s_, PacketOutcome::late) - long_past();
         const bool timed_out = tracked_ && s_.heaps_ended[static_cast<std::size_t>(HeapEnd::timed_out)] != 0;
-        const Cures cures =
-            s_.heaps_interleaved_evictions != 0 ? Cures(advice_.raise(s_, kMaxLive))
-            : timed_out                         ? Cures("raise --heap-timeout, or turn it off")
-            : s_.chunks.timed_out != 0          ? Cures("raise `timeout` of [receive.chunk], or turn it off")
-            : s_.chunks.out_waited != 0
-                ? Cures{"raise `patience` of [receive.chunk]", "give each lcore a CPU of its own"}
-                : wider_window();
+        const Cures cures = s_.heaps_interleaved_evictions != 0 ? Cures(advice_.raise(s_, kMaxLive))
+                            : timed_out                         ? Cures(advice_.lengthen(s_, kHeapTimeout))
+                            : s_.chunks.timed_out != 0          ? Cures(advice_.lengthen(s_, kChunkTimeout))
+                            : s_.chunks.out_waited != 0         ? Cures{advice_.lengthen(s_, kChunkPatience),
+                                                                "give each lcore a CPU of its own"}
+                                                                : wider_window();
         add(Cause::late, Stage::window, count, "packets",
             fmt::format("came after their chunk had been handed over{}{}",
                         tracked_ ? ", or their heap given up" : "", sources_text(s_.late_sources, count)),
@@ -225,7 +241,20 @@ class ChunkFindings {
                         : behind == 0 ? "ahead of"
                                       : fmt::format("from ({} ahead of, {} behind)", ahead, behind),
                         sources_text(sources, ahead + behind)),
-            "look for a wrong clock there; the window follows when half of the sources jump (`max_jump`)");
+            follow_jump(sources));
+    }
+
+    Cures follow_jump(const FewSources& sources) const {
+        std::vector<std::string> hosts;
+        for (const FewSources::Source& s : sources.sorted())
+            if (s.count != 0)
+                hosts.push_back(sender_text(s.address));
+        return {hosts.empty()
+                    ? std::string("look for a wrong clock at the senders: `chronyc tracking` shows it there")
+                    : fmt::format("look for a wrong clock at {}: `chronyc tracking` shows it there",
+                                  joined(hosts)),
+                "wait, if their time is right: the window follows when half of the sources jump",
+                "or let it follow any packet: " + advice_.set(s_, kMaxJump, "0")};
     }
 
     void no_chunk() {

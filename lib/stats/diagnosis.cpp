@@ -10,6 +10,8 @@
 #include "base/counted.hpp"
 #include "base/endpoint.hpp"
 #include "base/heap_limits.hpp"
+#include "base/shell_word.hpp"
+#include "base/units.hpp"
 #include "stats/advice.hpp"
 #include "stats/chunk_findings.hpp"
 #include "stats/loss_record.hpp"
@@ -25,6 +27,8 @@ namespace spead::stats {
 
 namespace {
 
+/// Holds how many times more losses than first heaps make these not worth a word.
+constexpr std::uint64_t kManyMore = 8;
 /// Holds the number of senders up to which advice names them.
 constexpr std::size_t kFewSenders = 4;
 
@@ -61,6 +65,7 @@ class Findings {
     void memory(const StreamSnapshot& s);
     void absence(const StreamSnapshot& s);
     Cures against_network_loss(const StreamSnapshot& s) const;
+    Cures send_sooner(const SendSnapshot& s) const;
     std::uint64_t missed_for(const StreamSnapshot& s) const;
     std::uint64_t missed_for_chunks(const StreamSnapshot& s) const;
     std::vector<std::string> senders_to(const std::string& stream) const;
@@ -127,9 +132,9 @@ void Findings::memory(const StreamSnapshot& s) {
     add(Cause::consumer_holds_pool, Stage::memory, s.name, why.consumer_held, "packets",
         fmt::format("had no memory left for their heap while up to {} waited for the consumer",
                     counted(why.queue_most, "heaps")),
-        with(faster_consumer(s), advice_.raise_memory(s)));
+        with(faster_consumer(s, advice_), advice_.raise_memory(s)));
     add(Cause::pool_too_small, Stage::memory, s.name, why.pool_full, "packets",
-        "had no memory left for their heap", with(advice_.raise_memory(s), faster_consumer(s)));
+        "had no memory left for their heap", with(advice_.raise_memory(s), faster_consumer(s, advice_)));
 }
 
 /// Finds heaps that the hand-over queue had no place for, or that would have held memory that others need.
@@ -147,7 +152,7 @@ void Findings::dropped(const StreamSnapshot& s) {
     add(Cause::consumer_holds_pool, Stage::memory, s.name, why.memory_held, "heaps",
         "were thrown away because heaps that wait for the consumer held the memory that new ones need" +
             places,
-        with(advice_.raise_memory(s), faster_consumer(s)));
+        with(advice_.raise_memory(s), faster_consumer(s, advice_)));
 }
 
 /// Returns an upper limit of the heaps that can have begun before their groups were joined: one for each
@@ -226,7 +231,9 @@ void Findings::incomplete(const StreamSnapshot& s) {
     if (explained >= incomplete)
         return;
     const std::uint64_t lost = incomplete - explained;
-    const std::uint64_t first = first_heaps(s);
+    // Where the run was followed, those that were cut later have another cause.
+    const std::uint64_t first =
+        s.cut_at_start.is_known ? std::min(first_heaps(s), s.cut_at_start.heaps) : first_heaps(s);
     const std::string beyond = explained == s.heaps_interleaved_evictions
                                    ? "although nothing was lost here"
                                    : "beyond what was lost or refused here";
@@ -237,10 +244,11 @@ void Findings::incomplete(const StreamSnapshot& s) {
     else
         add(Cause::network_loss, Stage::network, s.name, lost, "heaps",
             fmt::format("stayed incomplete {}: their packets did not arrive{}", beyond,
-                        first == 0 ? ""
-                                   : fmt::format(" (of the first {} perhaps because they began before their "
-                                                 "group was joined)",
-                                                 first)),
+                        first == 0 || lost > kManyMore * first
+                            ? ""
+                            : fmt::format(" (of the first {} perhaps because they began before their "
+                                          "group was joined)",
+                                          first)),
             against_network_loss(s));
 }
 
@@ -271,7 +279,8 @@ void Findings::stream(const StreamSnapshot& s) {
         add(Cause::packets_too_large, Stage::packet, s.name, of(s, PacketOutcome::oversize), "packets",
             "were larger than --max-packet-size", advice_.raise(s, kMaxPacketSize));
     refused_by_decoder(s);
-    std::ranges::move(path_findings(s, snapshot_.duration_s - s.changed_s), std::back_inserter(all_));
+    std::ranges::move(path_findings(s, snapshot_.duration_s - s.changed_s, advice_),
+                      std::back_inserter(all_));
     add(Cause::heaps_too_large, Stage::packet, s.name, of(s, PacketOutcome::heap_too_big), "packets",
         "were of heaps larger than --max-heap-bytes", larger_heaps(s, advice_));
     if (s.chunks.any()) {
@@ -296,22 +305,44 @@ void Findings::stream(const StreamSnapshot& s) {
     if (s.heaps_interleaved_evictions == 0)
         add(Cause::late, Stage::window, s.name, of(s, PacketOutcome::late), "packets",
             "came after their heap had been given up" + late_path(s),
-            more_live(s, advice_, s.settings.heap_timeout == 0 ? "" : "raise --heap-timeout"));
+            more_live(s, advice_, s.settings.heap_timeout == 0 ? "" : advice_.lengthen(s, kHeapTimeout)));
     ghosts(s);
     memory(s);
     dropped(s);
     add(Cause::device_error, Stage::memory, s.name, s.heaps_device_error, "heaps",
         "were lost because the engine that moves their payload failed, or stood still at the end of the run",
         "look in the log for what failed, and start the run anew; --heap-memory none needs no engine");
-    if (std::optional<Finding> unwritten = unwritten_finding(s, s.heaps_unwritten, "heaps"))
+    if (std::optional<Finding> unwritten = unwritten_finding(s, s.heaps_unwritten, "heaps", advice_))
         all_.push_back(std::move(*unwritten));
     absence(s);
 }
 
+Cures Findings::send_sooner(const SendSnapshot& s) const {
+    Cures cures;
+    const SendSettings& set = s.settings;
+    if (set.rate > 0) {
+        const std::string live =
+            advice_.prompt(fmt::format("send set {} rate {}", s.name, rate_text(2 * set.rate)));
+        cures.push_back(live.empty()
+                            ? advice_.set_at_start(s, "rate", rate_text(2 * set.rate), rate_text(set.rate))
+                            : fmt::format("{} (now {})", live, rate_text(set.rate)));
+    }
+    if (set.timeout > 0)
+        cures.push_back(
+            advice_.set_at_start(s, "timeout", duration_text(2 * set.timeout), duration_text(set.timeout)));
+    const PortSnapshot* const port = find(snapshot_.ports, s.port);
+    if (port != nullptr && !port->settings.interface.empty())
+        cures.push_back(fmt::format("see whether port {} takes packets: `ip -s link show {}`", s.port,
+                                    shell_word(port->settings.interface)));
+    else
+        cures.push_back("find out why the port takes no packets");
+    cures.push_back("submit less");
+    return cures;
+}
+
 void Findings::send(const SendSnapshot& s) {
     add(Cause::send_timeout, Stage::transmit, s.name, s.counters.timed_out, "heaps",
-        "could not be sent within the time-out",
-        "submit less, raise `rate`, or find out why the port takes no packets");
+        "could not be sent within the time-out", send_sooner(s));
     const double seconds = snapshot_.ticks_per_second > 0
                                ? static_cast<double>(s.counters.outage_ticks) / snapshot_.ticks_per_second
                                : 0;

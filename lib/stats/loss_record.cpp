@@ -17,6 +17,10 @@ constexpr double kEngineBehind = 0.25;
 /// Holds the seconds off its CPU that mean an interruption of an lcore: rings hold a few milliseconds.
 constexpr double kInterrupted = 0.002;
 
+/// Holds the seconds after the first packets of an endpoint in which heaps that were cut by the join of its
+/// group end, if heaps have no time-out.
+constexpr double kSettling = 2;
+
 double share(std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? 0 : std::min(1.0, static_cast<double>(part) / static_cast<double>(whole));
 }
@@ -128,8 +132,34 @@ void LossRecord::observe(Snapshot& now) {
     const std::vector<LcoreSnapshot> interval = interval_of(now);
     for (PortSnapshot& p : now.ports)
         observe_port(p, interval, now.ticks_per_second);
-    for (StreamSnapshot& s : now.streams)
+    for (StreamSnapshot& s : now.streams) {
         observe_stream(s);
+        observe_start(streams_[s.number], s, now.duration_s);
+    }
+}
+
+/// Counts heaps that stayed incomplete while the first ones of an endpoint may still be open.
+void LossRecord::observe_start(StreamCounts& before, StreamSnapshot& s, double seconds) {
+    const auto endpoints =
+        std::ranges::count_if(s.by_endpoint, [](const EndpointSnapshot& e) { return e.packets != 0; });
+    const StreamSettings& set = s.settings;
+    if (endpoints > before.endpoints) {
+        before.settled_s = seconds + kSettling + set.heap_timeout;
+        // A heap ends when so many newer ones of its window have begun.
+        before.settled_heaps = s.heaps_started + (set.max_live + 1) *
+                                                     std::max<std::uint64_t>(set.substreams, 1) *
+                                                     std::max<std::size_t>(set.cpus.size(), 1);
+    }
+    const std::uint64_t incomplete = s.heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)] +
+                                     s.heaps_ended[static_cast<std::size_t>(HeapEnd::timed_out)];
+    if (before.seen_s <= before.settled_s || before.started <= before.settled_heaps)
+        before.cut.heaps += grown(incomplete, before.incomplete);
+    before.incomplete = incomplete;
+    before.started = s.heaps_started;
+    before.seen_s = seconds;
+    before.endpoints = endpoints;
+    before.cut.is_known = true;
+    s.cut_at_start = before.cut;
 }
 
 void LossRecord::settle(Snapshot& now) {
@@ -161,6 +191,7 @@ void LossRecord::settle(Snapshot& now) {
         before.no_memory = no_memory;
         s.dropped_while = before.dropped;
         s.no_memory_while = before.memory;
+        observe_start(before, s, now.duration_s);
     }
 }
 

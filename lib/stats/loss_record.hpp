@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -33,6 +34,13 @@ class LossRecord {
     struct StreamCounts {
         std::uint64_t dropped_full = 0;
         std::uint64_t no_memory = 0;
+        std::uint64_t incomplete = 0;
+        std::uint64_t started = 0;
+        double seen_s = 0;
+        std::ptrdiff_t endpoints = 0;     ///< with packets
+        double settled_s = 0;             ///< of the run; until then, and until ...
+        std::uint64_t settled_heaps = 0;  ///< ... so many have begun, heaps may be cut by a join
+        CutAtStart cut;
         DroppedWhile dropped;
         NoMemoryWhile memory;
     };
@@ -40,6 +48,7 @@ class LossRecord {
     std::vector<LcoreSnapshot> interval_of(const Snapshot& now);
     void observe_port(PortSnapshot& now, const std::vector<LcoreSnapshot>& interval, double ticks_per_second);
     void observe_stream(StreamSnapshot& now);
+    static void observe_start(StreamCounts& before, StreamSnapshot& now, double seconds);
 
     std::map<std::string, PortCounts> ports_;
     std::map<std::uint32_t, StreamCounts> streams_;  ///< by number

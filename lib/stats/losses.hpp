@@ -32,6 +32,12 @@ struct DroppedWhile {
     std::uint64_t explained() const noexcept { return queue_full + memory_held; }
 };
 
+/// Counts heaps of a stream that stayed incomplete soon after the first packets of an endpoint.
+struct CutAtStart {
+    bool is_known = false;  ///< the run was followed
+    std::uint64_t heaps = 0;
+};
+
 /// Counts packets of a stream that found no memory for their heap.
 struct NoMemoryWhile {
     std::uint64_t consumer_held = 0;  ///< at least half of the hand-over queue was full

@@ -16,8 +16,8 @@ namespace spead::stats {
 
 namespace {
 
-/// Holds the seconds without packets after which a stream is reported.
-constexpr double kPatience = 3;
+/// Holds the seconds without packets after which a stream is reported: the page shows it a second later.
+constexpr double kPatience = 1;
 
 /// Returns the actions for a sender of which nothing comes to the port.
 Cures find_sender(const StreamSnapshot& s, const PortSnapshot& port, const Advice& advice) {
@@ -28,6 +28,8 @@ Cures find_sender(const StreamSnapshot& s, const PortSnapshot& port, const Advic
                   "the group ({} snooping needs a querier)",
                   membership_protocol(s))
             : "check whether the sender sends to these endpoints";
+    if (std::string see = advice.see_own_arrivals(s, port); !see.empty())
+        cures.insert(cures.begin(), std::move(see));
     for (std::string& more : advice.receive_strays(s, port))
         cures.push_back(std::move(more));
     return cures;

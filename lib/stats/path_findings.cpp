@@ -3,9 +3,12 @@
 
 #include <algorithm>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "base/shell_word.hpp"
 #include "stats/paths.hpp"
+#include "stats/rates.hpp"
 
 namespace spead::stats {
 
@@ -14,9 +17,46 @@ namespace {
 /// Holds the seconds that a path has for its first packet.
 constexpr double kFirstPacket = 2;
 
+/// Returns the endpoints of a path: "239.1.2.3:7148 239.1.2.4:7148".
+std::string endpoints_of(const StreamSnapshot& s, std::size_t path) {
+    return path < s.path_endpoints.size() ? fmt::format("{}", fmt::join(s.path_endpoints[path], " "))
+                                          : std::string();
+}
+
+Cures for_silent(const StreamSnapshot& s, std::size_t path, const Advice& advice) {
+    Cures cures;
+    const PortSnapshot* const port = find(advice.snapshot().ports, s.path_ports[path]);
+    if (port != nullptr && !port->settings.interface.empty()) {
+        cures.push_back(fmt::format("see whether its port has a link: `ip link show {}`",
+                                    shell_word(port->settings.interface)));
+        cures.push_back(advice.see_arrivals(*port));
+    } else {
+        cures.push_back("look at that port's link and network");
+    }
+    if (const std::string wanted = endpoints_of(s, path); !wanted.empty())
+        cures.push_back(fmt::format("see whether the sender of that path sends to {}", wanted));
+    cures.push_back("until then, a loss on the other path is final");
+    return cures;
+}
+
+Cures for_lossy(const StreamSnapshot& s, std::size_t path, const Advice& advice) {
+    Cures cures;
+    const PortSnapshot* const port = find(advice.snapshot().ports, s.path_ports[path]);
+    if (port != nullptr && port->nic.missed + port->nic.no_mbuf != 0)
+        cures.push_back(fmt::format("see the finding of port {} first: it has lost {} packets itself",
+                                    port->name, port->nic.missed + port->nic.no_mbuf));
+    if (port != nullptr && !port->settings.interface.empty())
+        cures.push_back(fmt::format("see whether its interface dropped packets: `ip -s link show {}`",
+                                    shell_word(port->settings.interface)));
+    cures.push_back("look for drops on that path: no data are lost as long as the other one has the packets");
+    if (s.settings.path_skew > 0)
+        cures.push_back("if that path is only slow, " + advice.lengthen(s, kPathSkew, false));
+    return cures;
+}
+
 }  // namespace
 
-std::vector<Finding> path_findings(const StreamSnapshot& s, double seconds) {
+std::vector<Finding> path_findings(const StreamSnapshot& s, double seconds, const Advice& advice) {
     std::vector<Finding> all;
     // Packets that a sender repeats come again by both paths.
     const std::uint64_t by_both = kMaxPaths * std::min(s.paths[0].repeated, s.paths[1].repeated);
@@ -41,15 +81,14 @@ std::vector<Finding> path_findings(const StreamSnapshot& s, double seconds) {
             all.push_back(
                 {Cause::path_silent, Stage::network, s.name, missing, "packets",
                  fmt::format("came by one path alone: the path by port {} has brought nothing", port),
-                 "look at that port's link and network: a loss on the other path is final now"});
+                 for_silent(s, path, advice)});
         else if (s.paths[path].packets != 0)
             all.push_back(
                 {Cause::path_loss, Stage::network, s.name, missing, "packets",
                  fmt::format(
                      "came by one path alone; the path by port {} lacked them, or brought them too late",
                      port),
-                 "look for drops on that path: no data are lost as long as the other one has "
-                 "the packets"});
+                 for_lossy(s, path, advice)});
     }
     return all;
 }

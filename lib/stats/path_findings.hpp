@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "stats/advice.hpp"
 #include "stats/finding.hpp"
 #include "stats/snapshot.hpp"
 
@@ -11,7 +12,7 @@ namespace spead::stats {
 
 /// Returns the findings that only a stream with two paths can have; none for others. `seconds`: how long it
 /// has been received.
-std::vector<Finding> path_findings(const StreamSnapshot& s, double seconds);
+std::vector<Finding> path_findings(const StreamSnapshot& s, double seconds, const Advice& advice);
 /// Returns the end of a sentence about late packets that names the path of most of them; empty: there is
 /// none.
 std::string late_path(const StreamSnapshot& s);

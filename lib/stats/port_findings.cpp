@@ -48,10 +48,7 @@ class PortFindings {
         all_ = fragment_findings(p_);
         checksums();
         add(Cause::gso_frames, Stage::network, p_.rx_oversized_frames, "frames",
-            "were longer than the link or --max-packet-size allows",
-            Cures{"a sender on this machine must cut its packets itself: `ethtool -K INTERFACE "
-                  "tx-udp-segmentation off` on its interface",
-                  "packets that are so long on the wire need a larger --max-packet-size"});
+            "were longer than the link or --max-packet-size allows", for_long_frames());
         missed();
         no_buffers();
         nic_errors();
@@ -65,6 +62,7 @@ class PortFindings {
         if (count != 0)
             all_.push_back({cause, stage, p_.name, count, unit, std::move(what), std::move(cures)});
     }
+    Cures for_long_frames() const;
     void checksums();
     void missed();
     void no_buffers();
@@ -88,9 +86,33 @@ void PortFindings::checksums() {
         "had a wrong checksum", "look at cables, transceivers and the sender");
 }
 
+Cures PortFindings::for_long_frames() const {
+    const std::string interface =
+        p_.settings.interface.empty() ? "INTERFACE" : shell_word(p_.settings.interface);
+    const std::string off = fmt::format("`ethtool -K {} tx-udp-segmentation off`", interface);
+    Cures cures =
+        p_.settings.interface.empty()
+            ? fmt::format("a sender on this machine must cut its packets itself: {} on its interface", off)
+            : fmt::format(
+                  "a sender on this machine must cut its packets itself: {}; if it sends by another "
+                  "interface, name that one",
+                  off);
+    const StreamSnapshot* shortest = nullptr;
+    for (const StreamSnapshot& s : advice_.snapshot().streams)
+        if (s.comes_by(p_.name) &&
+            (shortest == nullptr || s.settings.max_packet_size < shortest->settings.max_packet_size))
+            shortest = &s;
+    if (shortest == nullptr || shortest->settings.max_packet_size == 0)
+        append(cures, "packets that are so long on the wire need a larger --max-packet-size");
+    else if (const std::string longer = advice_.raise(*shortest, kMaxPacketSize); !longer.empty())
+        append(cures, "if packets are so long on the wire: " + longer);
+    return cures;
+}
+
 std::string PortFindings::or_wrong() const {
     return p_.driver == "net_kernel"
-               ? "or senders' UDP checksums are wrong: see `nstat -az UdpInCsumErrors Udp6InCsumErrors`"
+               ? "if that does not help, see whether senders' UDP checksums are wrong: `nstat -az "
+                 "UdpInCsumErrors Udp6InCsumErrors`"
                : "";
 }
 
@@ -132,8 +154,11 @@ Cures PortFindings::for_interrupted(const MissedWhile& why) const {
                                        [cpu](const auto& o) { return o.cpu == cpu; });
         });
         if (!rest.empty())
-            append(cures, fmt::format("move them away: `taskset -acp {} PID`, with the PID of each",
-                                      cpus_text(rest)));
+            append(cures,
+                   fmt::format(
+                       "move them away: `taskset -acp {} PID`, with the PID of each that is neither this "
+                       "program nor a part of the kernel",
+                       cpus_text(rest)));
         if (!run.idle_cpus.empty())
             append(cures, advice_.other_cpu(*l, p_, false));
         append(cures,
@@ -145,21 +170,15 @@ Cures PortFindings::for_interrupted(const MissedWhile& why) const {
 
 Cures PortFindings::for_short_ring() const {
     Cures cures = advice_.raise_buffer(p_);
-    if (const auto asleep = std::ranges::find_if(
-            advice_.snapshot().lcores,
-            [this](const LcoreSnapshot& l) {
-                return l.poll != "busy" &&
-                       std::ranges::any_of(l.ports, [this](const auto& r) { return r.name == p_.name; });
-            });
-        asleep != advice_.snapshot().lcores.end()) {
+    if (std::ranges::any_of(advice_.snapshot().lcores, [this](const LcoreSnapshot& l) {
+            return l.poll != "busy" &&
+                   std::ranges::any_of(l.ports, [this](const auto& r) { return r.name == p_.name; });
+        })) {
         const auto stream = std::ranges::find_if(advice_.snapshot().streams,
                                                  [this](const auto& s) { return s.comes_by(p_.name); });
-        const std::string live = stream == advice_.snapshot().streams.end()
-                                     ? std::string()
-                                     : advice_.prompt(fmt::format("stream set {} poll busy", stream->name));
-        append(cures, live.empty() ? std::string("use --poll busy")
-                                   : fmt::format("{} (now {})", live,
-                                                 asleep->poll.empty() ? "adaptive" : asleep->poll));
+        append(cures, stream == advice_.snapshot().streams.end() || stream->settings.poll.empty()
+                          ? std::string("use --poll busy")
+                          : advice_.set(*stream, kPoll, "busy"));
     }
     append(cures, "let the sender send in smaller bursts");
     append(cures, or_wrong());
@@ -192,7 +211,7 @@ void PortFindings::missed() {
     add(Cause::receive_ring_short, Stage::port, why.idle, "packets",
         p_.settings.socket_buffer != 0
             ? fmt::format("were lost before they could be fetched, although the lcore had time: more came at "
-                          "once than its sockets hold ({} bytes each)",
+                          "once than its sockets hold (buffer_size: {} bytes each)",
                           p_.settings.socket_buffer)
         : p_.rx_descriptors == 0
             ? std::string("were lost before they could be fetched, although the lcore had time")

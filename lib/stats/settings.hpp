@@ -19,13 +19,27 @@ struct StreamSettings {
     std::uint64_t held_buffers = 0;
     std::uint64_t chunks = 0;  ///< 0: the stream has none
     std::uint64_t window = 0;
-    double heap_timeout = 0;   ///< seconds; 0: off
-    double chunk_timeout = 0;  ///< seconds; 0: off
-    bool own_memory = false;   ///< its heaps do not lie in [memory] heaps
-    bool needs_all = false;    ///< its start is refused without the memory for all open heaps
-    bool fills_ring = false;   ///< its sink writes to a ring of PSRDADA
-    std::string directory;     ///< of the sink, if it writes to one
+    std::uint64_t max_jump = 0;  ///< 0: any number of chunks
+    double heap_timeout = 0;     ///< seconds; 0: off
+    double chunk_timeout = 0;    ///< seconds; 0: off
+    double chunk_patience = 0;   ///< seconds; 0: off
+    double path_skew = 0;        ///< seconds; 0: the stream has one path
+    bool own_memory = false;     ///< its heaps do not lie in [memory] heaps
+    bool needs_all = false;      ///< its start is refused without the memory for all open heaps
+    bool file_for_each = false;  ///< its sink makes a file for each heap or chunk
+    std::string poll;            ///< the idle mode that it asks its lcores for
+    std::string placement;       ///< of heaps in chunks, as the user wrote it
+    std::string directory;       ///< of the sink, if it writes to one
+    std::string ring;            ///< of PSRDADA that the sink writes to: its key
+    std::uint64_t ring_blocks = 0;
+    std::uint64_t ring_block_bytes = 0;
+    std::uint64_t ring_readers = 0;
     std::vector<unsigned> cpus;
+};
+
+struct SendSettings {
+    double rate = 0;     ///< bytes per second; 0: unlimited
+    double timeout = 0;  ///< seconds; 0: off
 };
 
 struct PortSettings {

@@ -71,6 +71,7 @@ void take_stream(StreamSnapshot& s, const StreamSnapshot& base) {
         for (const AxisPresence& before : base.axes)
             axis.take(before);
     take_each(s.events, base.events);
+    take(s.cut_at_start.heaps, base.cut_at_start.heaps);
     take(s.dropped_while.queue_full, base.dropped_while.queue_full);
     take(s.dropped_while.memory_held, base.dropped_while.memory_held);
     take(s.no_memory_while.consumer_held, base.no_memory_while.consumer_held);

@@ -4,11 +4,22 @@
 #include <fmt/core.h>
 
 #include "base/shell_word.hpp"
+#include "stats/stream_cures.hpp"
 
 namespace spead::stats {
 
-std::optional<Finding> unwritten_finding(const StreamSnapshot& s, std::uint64_t count,
-                                         std::string_view unit) {
+namespace {
+
+Cures another_place(const StreamSnapshot& s, const Advice& advice) {
+    return with("give the run another directory: " + advice.set(s, kDirectory, "DIRECTORY"),
+                with("shards that are further behind than the first one's `window` need a larger one",
+                     s.settings.window == 0 ? std::string() : advice.raise(s, kWindow)));
+}
+
+}  // namespace
+
+std::optional<Finding> unwritten_finding(const StreamSnapshot& s, std::uint64_t count, std::string_view unit,
+                                         const Advice& advice) {
     if (count == 0)
         return std::nullopt;
     if (s.sink_failure.empty() && !s.sink_loss.empty())
@@ -18,11 +29,7 @@ std::optional<Finding> unwritten_finding(const StreamSnapshot& s, std::uint64_t 
                        count,
                        unit,
                        fmt::format("were not written: {}", s.sink_loss),
-                       s.sink_lacks_place
-                           ? Cures{"give the run another directory",
-                                   "shards that are further behind than "
-                                   "the first one's `window` need a larger one"}
-                           : Cures{"let the readers keep up", "make the ring with more blocks (dada_db -n)"}};
+                       s.sink_lacks_place ? another_place(s, advice) : roomier_ring(s, advice)};
     return Finding{
         Cause::sink_failed,
         Stage::consumer,
@@ -33,8 +40,7 @@ std::optional<Finding> unwritten_finding(const StreamSnapshot& s, std::uint64_t 
         Cures{s.settings.directory.empty()
                   ? std::string("make room")
                   : fmt::format("make room: `df -h {}` shows what is left", shell_word(s.settings.directory)),
-              fmt::format("then enter `stream stop {0}` and `stream start {0}` at the prompt, or restart",
-                          s.name)}};
+              "then " + advice.begin_anew(s)}};
 }
 
 }  // namespace spead::stats

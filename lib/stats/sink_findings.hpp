@@ -5,12 +5,14 @@
 #include <optional>
 #include <string_view>
 
+#include "stats/advice.hpp"
 #include "stats/finding.hpp"
 #include "stats/snapshot.hpp"
 
 namespace spead::stats {
 
 /// Returns why a stream's sink did not write `count` of its heaps or chunks; none: it wrote all.
-std::optional<Finding> unwritten_finding(const StreamSnapshot& s, std::uint64_t count, std::string_view unit);
+std::optional<Finding> unwritten_finding(const StreamSnapshot& s, std::uint64_t count, std::string_view unit,
+                                         const Advice& advice);
 
 }  // namespace spead::stats

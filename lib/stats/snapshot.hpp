@@ -137,6 +137,7 @@ struct StreamSnapshot {
     std::uint64_t pool_most_minute = 0;
     std::uint64_t queue_most_now = 0;  ///< queue_most since the snapshot before
     DroppedWhile dropped_while;        ///< of heaps_dropped_full
+    CutAtStart cut_at_start;           ///< of heaps that stayed incomplete
     NoMemoryWhile no_memory_while;     ///< of packets that had no memory for their heap
     /// Lists unicast addresses of its endpoints that no network interface here has, so that ARP for them is
     /// not answered; filled in while nothing comes.
@@ -183,6 +184,7 @@ struct SendSnapshot {
     std::string impair{};  ///< impairments of its packets; empty: none
     /// Holds "sending", "stopped", "waiting" for its port, or kSendDone.
     std::string state{};
+    SendSettings settings{};  ///< for cures
 
     void add(const SendSnapshot& other) noexcept {
         counters.add(other.counters);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <utility>
 
 #include <fmt/core.h>
@@ -28,34 +29,60 @@ double share_taken(const StreamSnapshot& s) {
 
 }  // namespace
 
-Cures with(std::string first, std::string second) {
-    Cures cures;
-    for (std::string* const one : {&first, &second})
-        if (!one->empty())
-            cures.push_back(std::move(*one));
+Cures with(Cures first, Cures second) {
+    first.insert(first.end(), std::make_move_iterator(second.begin()), std::make_move_iterator(second.end()));
+    std::erase(first, std::string());
+    return first;
+}
+
+Cures roomier_ring(const StreamSnapshot& s, const Advice& advice) {
+    const StreamSettings& ring = s.settings;
+    Cures cures =
+        fmt::format("let the readers of the ring keep up: `dada_dbmetric -k {}` shows how full it is",
+                    ring.ring.empty() ? "dada" : ring.ring);
+    if (ring.ring_blocks == 0) {
+        cures.push_back("make the ring with more blocks (`dada_db -n`)");
+        return cures;
+    }
+    const std::string stop = advice.prompt("stream stop " + s.name);
+    const std::string start = advice.prompt("stream start " + s.name);
+    cures.push_back(fmt::format(
+        "make the ring with twice the blocks (now {}): {}, `dada_db -k {} -d`, `dada_db -k {} -b {} -n {} -r "
+        "{}`, begin the readers anew, and {}",
+        ring.ring_blocks, stop.empty() ? "end this run" : stop, ring.ring, ring.ring, ring.ring_block_bytes,
+        2 * ring.ring_blocks, ring.ring_readers, start.empty() ? "start it again" : start));
     return cures;
 }
 
-std::string faster_consumer(const StreamSnapshot& s) {
-    if (!s.settings.directory.empty())
-        return fmt::format(
-            "let the sink write faster: `df {}` shows its disk, `cat /proc/pressure/io` how long programs "
-            "wait for "
-            "disks, and `directory` names another one",
-            shell_word(s.settings.directory));
-    if (s.settings.fills_ring)
-        return "let the readers of the ring keep up, or make the ring with more blocks (`dada_db -n`)";
-    return "do less per heap";
+Cures faster_consumer(const StreamSnapshot& s, const Advice& advice) {
+    const StreamSettings& set = s.settings;
+    if (!set.ring.empty())
+        return roomier_ring(s, advice);
+    if (set.directory.empty())
+        return "do less per heap";
+    Cures cures;
+    if (set.file_for_each)
+        cures.push_back("write one file in place of one for each heap: " + advice.set(s, kSinkKind, "raw"));
+    const std::string directory = shell_word(set.directory);
+    cures.push_back(fmt::format("write to a faster disk: {}", advice.set(s, kDirectory, "DIRECTORY")));
+    cures.push_back(fmt::format(
+        "see what slows its disk down: `df {}` names it, and `cat /proc/pressure/io` shows how long programs "
+        "wait for disks",
+        directory));
+    return cures;
 }
 
 Cures longer_queue(const StreamSnapshot& s, const Advice& advice) {
     std::string longer = advice.raise(s, kQueueDepth, kLonger);
     const double share = share_taken(s);
     if (share >= kNearlyAll)
-        return with(std::move(longer), faster_consumer(s));
+        return with(std::move(longer), faster_consumer(s, advice));
     return with(
-        fmt::format("{} (the consumer took {:.0f} % of the heaps)", faster_consumer(s), share * 100),
-        longer.empty() ? std::string() : longer + "; a longer queue helps only if the consumer pauses");
+        faster_consumer(s, advice),
+        longer.empty()
+            ? std::string()
+            : fmt::format("{}; this helps only if the consumer pauses, and it took {:.0f} % of the heaps",
+                          longer, share * 100));
 }
 
 Cures more_live(const StreamSnapshot& s, const Advice& advice, std::string other) {
@@ -67,10 +94,7 @@ Cures more_live(const StreamSnapshot& s, const Advice& advice, std::string other
                                    : 0;
     if (need <= memory || set.own_memory)
         return with(std::move(more), std::move(other));
-    Cures cures = with(advice.raise_memory(s, need), std::move(more));
-    if (!other.empty())
-        cures.push_back(std::move(other));
-    return cures;
+    return with(with(advice.raise_memory(s, need), std::move(more)), std::move(other));
 }
 
 Cures larger_heaps(const StreamSnapshot& s, const Advice& advice) {
@@ -92,8 +116,10 @@ Cures where_packets_went(const StreamSnapshot& s, const Advice& advice) {
         cures.push_back(
             "see whether the kernel dropped packets of any socket here: `nstat -az UdpRcvbufErrors "
             "UdpInCsumErrors Udp6RcvbufErrors Udp6InCsumErrors`");
-    cures.push_back(fmt::format("see whether the interface dropped packets: `ip -s link show {0}`",
-                                shell_word(port->settings.interface)));
+    cures.push_back(
+        fmt::format("see whether the interface dropped packets: in `ip -s link show {0}`, `errors`, "
+                    "`dropped` and `missed` of RX grow then",
+                    shell_word(port->settings.interface)));
     return cures;
 }
 

@@ -11,9 +11,11 @@
 namespace spead::stats {
 
 /// Returns the actions in this order, without empty ones.
-Cures with(std::string first, std::string second);
-/// Returns what makes the stream's consumer faster, by its sink.
-std::string faster_consumer(const StreamSnapshot& s);
+Cures with(Cures first, Cures second);
+/// Returns the actions that make the stream's consumer faster, by its sink.
+Cures faster_consumer(const StreamSnapshot& s, const Advice& advice);
+/// Returns the actions for a ring of PSRDADA without room.
+Cures roomier_ring(const StreamSnapshot& s, const Advice& advice);
 /// Returns the actions for a hand-over queue that is full: a longer one first, if it is enough.
 Cures longer_queue(const StreamSnapshot& s, const Advice& advice);
 /// Returns the actions that let more heaps be open at a time. `other`: one more; empty: none.

@@ -80,7 +80,7 @@ class Page(harness.ProgramTest):
             if words in shown and all(one in shown for one in cures) or time.monotonic() > end:
                 break
         self.assertIn(words, shown)
-        self.assertIn("Cure:", shown)
+        self.assertIn("What to do, in this order:", shown)
         for one in cures:
             self.assertIn(one, shown)
         self.assertRegex("\n".join(finding["cures"]), cure)
@@ -200,7 +200,7 @@ heaps = {{ max_bytes = "64KiB" }}
             self.expect_stage("network", "bad")
             # A machine that is busy may hold the lcore, which is a problem, too.
             self.until_verdict("^\\d problems now – .*archive: consumer too slow")
-            self.until_text("#stream-table tr:first-child td", "▼ \\d")
+            self.until_text("#stream-table tr:first-child td", "◆ \\d")
             report = self.get("report")
             self.assertEqual(sorted(self.window.text("#stream-table tbody th")),
                              sorted(stream["name"] for stream in report["streams"]))
@@ -345,7 +345,7 @@ class MadeUp(MadeUpPage):
                          ["ok", "bad", "bad", "ok", "past", "past", "bad", "ok"])
         shown = self.window.text(".finding")
         self.assertEqual(len(shown), 6)
-        self.assertTrue(all(re.search("Cure:\\s*fix of", one) for one in shown if "late" not in one))
+        self.assertTrue(all(re.search("in this order:\\s*fix of", one) for one in shown if "late" not in one))
         self.assertEqual(self.window.text(".finding[data-cause=not_spead] code"), ["do not_spead"])
         self.assertIn("On purpose", "".join(one for one in shown if "impaired" in one))
         self.until_text("#steer-words", "can only be looked at")
@@ -360,6 +360,22 @@ class MadeUp(MadeUpPage):
                    if role in ("button", "textbox", "searchbox", "combobox", "link", "image", "table", "dialog") and not name.strip()]
         self.assertEqual(unnamed, [])
         self.assert_quiet(process.url)
+
+    def test_a_selected_command_stays_selected_while_numbers_change(self):
+        process = self.begin()
+        cures = ["it took 5 % of the heaps", "run `do this` (now 5)", "`one` or `two`"]
+        process.report["findings"] = [self.finding("consumer_too_slow", "consumer", "s0", cures=cures)]
+        self.window.driver.get(process.url)
+        self.until_text(".finding code", "^do this$")
+        self.window.run("getSelection().selectAllChildren(document.querySelector('.finding code'))")
+        process.report["findings"][0]["cures"] = [cures[0].replace("5", "7"), cures[1].replace("5", "7"), "no code", "more"]
+        self.until_text(".finding li", "now 7")
+        self.assertEqual(self.window.run("return getSelection().toString()"), "do this")
+        self.assertEqual(self.window.text(".finding li"), ["it took 7 % of the heaps", "run do this (now 7)", "no code", "more"])
+        self.assertEqual(self.window.text(".finding code"), ["do this"])
+        process.report["findings"][0]["cures"] = ["`last`"]
+        self.until("document.querySelectorAll('.finding li').length === 1", "a shorter list")
+        self.assertEqual(self.window.text(".finding code"), ["last"])
 
     def test_texts_of_others_stay_texts(self):
         hostile = '<img src=x onerror="document.title=1"><script>document.title=2</script>'

@@ -9,7 +9,8 @@ namespace {
 TEST(ShellWord, PlainWordsStayAndOthersAreQuoted) {
     EXPECT_EQ(shell_word("/etc/x-1.toml"), "/etc/x-1.toml");
     EXPECT_EQ(shell_word("a b"), "'a b'");
-    EXPECT_EQ(shell_word("$(rm x);`y`"), "'$(rm x);`y`'");
+    EXPECT_EQ(shell_word("$(rm x);y"), "'$(rm x);y'");
+    EXPECT_EQ(shell_word("a`b"), "'a'\"$(printf '\\140')\"'b'");
     EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
     EXPECT_EQ(shell_word(""), "''");
 }

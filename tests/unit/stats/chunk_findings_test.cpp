@@ -132,7 +132,7 @@ TEST(ChunkFindings, LatePacketsHaveTheFixThatFits) {
     stream.late_sources.note(0x0A000007);
     EXPECT_THAT(sentence(s, Cause::late), AllOf(HasSubstr("10.0.0.7"), HasSubstr("; raise --chunk-window")));
     stream.chunks.timed_out = 1;
-    EXPECT_THAT(sentence(s, Cause::late), HasSubstr("; raise `timeout` of [receive.chunk]"));
+    EXPECT_THAT(sentence(s, Cause::late), HasSubstr("; raise `chunk.timeout`, or turn it off"));
     stream.heaps_started = 100;
     stream.heaps_interleaved_evictions = 5;
     EXPECT_THAT(sentence(s, Cause::late),
@@ -144,10 +144,10 @@ TEST(ChunkFindings, LatePacketsHaveTheFixThatFits) {
 TEST(ChunkFindings, PacketsWithoutItemsBeforeTheTrackedWayAreExplained) {
     Snapshot s = chunked();
     set(s, PacketOutcome::no_item);
-    EXPECT_THAT(sentence(s, Cause::misplaced), Not(HasSubstr("set `way`")));
+    EXPECT_THAT(sentence(s, Cause::misplaced), Not(HasSubstr("`chunk.way`")));
     s.streams[0].heaps_started = s.streams[0].heaps_ended[0] = 1000;
     EXPECT_THAT(sentence(s, Cause::misplaced),
-                AllOf(HasSubstr("s0: 77 packets lack an item"), HasSubstr("set `way` to \"tracked\""),
+                AllOf(HasSubstr("s0: 77 packets lack an item"), HasSubstr("set `chunk.way` to tracked"),
                       HasSubstr("item ids of `placement`")));
 }
 
@@ -176,7 +176,7 @@ TEST(ChunkFindings, PacketsOfAnotherSizeAreToldWithBothSizes) {
     s.streams[0].usual_packet = 1024;
     EXPECT_THAT(sentence(s, Cause::contradictions),
                 AllOf(HasSubstr("one has 4096 bytes of payload, and those before it have 1024"),
-                      HasSubstr("set `way` to \"tracked\"")));
+                      HasSubstr("set `chunk.way` to tracked")));
     s.streams[0].odd_packet = 1024;
     EXPECT_THAT(sentence(s, Cause::contradictions), HasSubstr("one begins inside of another"));
 }

@@ -1,65 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <vector>
-
 #include "base/setting_limits.hpp"
-#include "tests/unit/stats/diagnosed_run.hpp"
+#include "tests/unit/stats/known_run.hpp"
 
 /// Lists cures of a run whose settings are known: values, files and commands.
 namespace spead::stats::test {
-
-/// Returns a clean run of a configuration, with a control socket, on four CPUs.
-inline Snapshot known() {
-    Snapshot s = clean();
-    s.by_configuration = true;
-    s.settings.attach = "dpdk-spead attach /run/x.sock --";
-    s.settings.configuration = "/etc/x.toml";
-    s.settings.by_options = true;
-    s.settings.heap_memory = std::uint64_t{512} << 20;
-    s.settings.memory_free = std::uint64_t{8} << 30;
-    s.settings.socket_limit = 212992;
-    s.settings.cpus = {0, 1, 2, 3};
-    StreamSnapshot& stream = s.streams[0];
-    stream.endpoints = {"239.1.2.3:7148"};
-    stream.settings.max_live = 4;
-    stream.settings.queue_depth = 256;
-    stream.settings.substreams = 1;
-    stream.settings.max_packet_size = 9200;
-    stream.settings.max_bytes = 1 << 20;
-    stream.settings.buffer_size = 16 << 20;
-    stream.settings.cpus = {1};
-    s.lcores[0].cpu = 1;
-    s.lcores[0].poll = "adaptive";
-    s.lcores[0].streams = {{"s0", 1000, 1}};
-    PortSettings& port = s.ports[0].settings;
-    port.interface = "eth0";
-    port.buffer_size = 16 << 20;
-    port.larger_buffer = 32 << 20;
-    port.larger_queue = 4096;
-    return s;
-}
-
-inline void with_sockets(Snapshot& s, std::uint64_t granted) {
-    s.ports[0].nic.missed = 77;
-    s.ports[0].driver = "net_kernel";
-    s.ports[0].settings.socket_buffer = granted;
-    s.lcores[0].poll = "busy";
-}
-
-/// Lets the stream get nothing, while packets to another endpoint come.
-inline void strays(Snapshot& s, const char* endpoint, const char* source) {
-    set(s, PortOutcome::unmatched);
-    s.streams[0].received = s.streams[0].packets[0] = 0;
-    s.ports[0].strays = {{endpoint, source, 77}};
-}
-
-struct CureRow {
-    const char* name;
-    void (*change)(Snapshot&);
-    Cause cause;
-    std::vector<const char*> cures;  ///< begin so, in this order; the last ones may be left out
-};
 
 inline const CureRow kCureRows[] = {
     {"LongerQueue",
@@ -80,10 +26,155 @@ inline const CureRow kCureRows[] = {
          s.streams[0].settings.directory = "/data/a b";
      },
      Cause::consumer_too_slow,
-     {"let the sink write faster: `df '/data/a b'` shows its disk, `cat /proc/pressure/io` how long programs "
-      "wait "
-      "for disks, and `directory` names another one (the consumer took 56 % of the heaps)",
-      "run `dpdk-spead attach /run/x.sock -- stream set s0 heaps.queue_depth 1024`"}},
+     {"write to a faster disk: run `dpdk-spead attach /run/x.sock -- stream set s0 sink.directory DIRECTORY` "
+      "(now '/data/a b'); to keep it, set `directory = \"DIRECTORY\"` in [receive.sink] of s0 in /etc/x.toml",
+      "see what slows its disk down: `df '/data/a b'` names it, and `cat /proc/pressure/io`",
+      "run `dpdk-spead attach /run/x.sock -- stream set s0 heaps.queue_depth 1024` (now 256); to keep it, "
+      "set "
+      "`queue_depth = 1024` in [receive.heaps] of s0 in /etc/x.toml; this helps only if the consumer pauses, "
+      "and "
+      "it took 56 % of the heaps"}},
+    {"OneFileForAllHeaps",
+     [](Snapshot& s) {
+         s.streams[0].heaps_dropped_full = 77;
+         s.streams[0].queue_most = 256;
+         s.streams[0].settings.directory = "/data/a`b";
+         s.streams[0].settings.file_for_each = true;
+         s.settings.configuration = "";
+     },
+     Cause::consumer_too_slow,
+     {"write one file in place of one for each heap: run `dpdk-spead attach /run/x.sock -- stream set s0 "
+      "sink.kind "
+      "raw`",
+      "write to a faster disk: run `dpdk-spead attach /run/x.sock -- stream set s0 sink.directory DIRECTORY` "
+      "(now '/data/a'\"$(printf '\\140')\"'b')",
+      "see what slows its disk down: `df '/data/a'\"$(printf '\\140')\"'b'` names it"}},
+    {"ARingOfPsrdadaWithoutRoom",
+     [](Snapshot& s) {
+         s.streams[0].heaps_unwritten = 77;
+         s.streams[0].sink_loss = "its readers have left no room";
+         s.streams[0].settings.ring = "beef";
+         s.streams[0].settings.ring_blocks = 8;
+         s.streams[0].settings.ring_block_bytes = 65536;
+         s.streams[0].settings.ring_readers = 2;
+     },
+     Cause::sink_full,
+     {"let the readers of the ring keep up: `dada_dbmetric -k beef` shows how full it is",
+      "make the ring with twice the blocks (now 8): run `dpdk-spead attach /run/x.sock -- stream stop s0`, "
+      "`dada_db -k beef -d`, `dada_db -k beef -b 65536 -n 16 -r 2`, begin the readers anew, and run "
+      "`dpdk-spead attach /run/x.sock -- stream start s0`"}},
+    {"ASinkThatFailed",
+     [](Snapshot& s) {
+         s.streams[0].heaps_unwritten = 77;
+         s.streams[0].sink_failure = "No space left on device";
+         s.streams[0].settings.directory = "/data";
+     },
+     Cause::sink_failed,
+     {"make room: `df -h /data` shows what is left",
+      "then run `dpdk-spead attach /run/x.sock -- stream stop s0`, then run `dpdk-spead attach /run/x.sock "
+      "-- "
+      "stream start s0`"}},
+    {"APathThatIsSilent",
+     [](Snapshot& s) { two_paths(s, 0); },
+     Cause::path_silent,
+     {"see whether its port has a link: `ip link show eth0`",
+      "see what arrives: `tcpdump -ni eth0 -c 20 udp`",
+      "see whether the sender of that path sends to 239.1.3.3:7148"}},
+    {"APathThatLacksPackets",
+     [](Snapshot& s) {
+         two_paths(s, 900);
+         s.streams[0].settings.path_skew = 0.05;
+     },
+     Cause::path_loss,
+     {"see whether its interface dropped packets: `ip -s link show eth0`", "look for drops on that path",
+      "if that path is only slow, run `dpdk-spead attach /run/x.sock -- stream set s0 path_skew 100ms` (now "
+      "50ms); "
+      "to keep it, set `path_skew = \"100ms\"` in [[receive]] of s0 in /etc/x.toml"}},
+    {"PacketsWithoutAPlace",
+     [](Snapshot& s) {
+         with_chunks(s);
+         set(s, PacketOutcome::out_of_range);
+         s.streams[0].settings.placement = "heap 8192; time: heap [4]";
+     },
+     Cause::misplaced,
+     {"compare the counts of the axes in `placement`",
+      "see what the packets hold: run `dpdk-spead attach /run/x.sock -- capture start s0 /tmp/s0.pcap "
+      "capture.count "
+      "20`, then run `tcpdump -nXr /tmp/s0.pcap`",
+      "correct the placement: run `dpdk-spead attach /run/x.sock -- stream set s0 chunk.placement PLACEMENT` "
+      "(now "
+      "'heap 8192; time: heap [4]')"}},
+    {"PacketsFromTheFuture",
+     [](Snapshot& s) {
+         with_chunks(s);
+         set(s, PacketOutcome::future);
+         s.streams[0].future_sources.note(0x0A000007);
+         s.streams[0].settings.max_jump = 16;
+         s.settings.attach = "";
+     },
+     Cause::future,
+     {"look for a wrong clock at 10.0.0.7: `chronyc tracking` shows it there", "wait, if their time is right",
+      "or let it follow any packet: set `max_jump = 0` in [receive.chunk] of s0 in /etc/x.toml (now 16), and "
+      "restart"}},
+    {"ChunksThatTimeOut",
+     [](Snapshot& s) {
+         with_chunks(s);
+         set(s, PacketOutcome::late);
+         s.streams[0].chunks.timed_out = 3;
+         s.streams[0].settings.chunk_timeout = 0.25;
+     },
+     Cause::late,
+     {"run `dpdk-spead attach /run/x.sock -- stream set s0 chunk.timeout 500ms` (now 250ms); to keep it, set "
+      "`timeout = \"500ms\"` in [receive.chunk] of s0 in /etc/x.toml, or turn it off"}},
+    {"ChunksThatAreNotWaitedFor",
+     [](Snapshot& s) {
+         with_chunks(s);
+         set(s, PacketOutcome::late);
+         s.streams[0].chunks.out_waited = 3;
+         s.streams[0].settings.chunk_patience = 10;
+     },
+     Cause::late,
+     {"run `dpdk-spead attach /run/x.sock -- stream set s0 chunk.patience 20s` (now 10s)",
+      "give each lcore a CPU of its own"}},
+    {"HeapsThatTimeOut",
+     [](Snapshot& s) {
+         set(s, PacketOutcome::late);
+         s.streams[0].settings.heap_timeout = 1;
+     },
+     Cause::late,
+     {"run `dpdk-spead attach /run/x.sock -- stream set s0 heaps.max_live 8` (now 4)",
+      "run `dpdk-spead attach /run/x.sock -- stream set s0 heaps.timeout 2s` (now 1s)"}},
+    {"HeapsThatAreNotSentInTime",
+     [](Snapshot& s) {
+         s.sends[0].counters.timed_out = 77;
+         s.sends[0].port = "p0";
+         s.sends[0].settings = {1.25e9, 0.5};
+     },
+     Cause::send_timeout,
+     {"run `dpdk-spead attach /run/x.sock -- send set d0 rate 20Gbps` (now 10Gbps)",
+      "set `timeout = \"1s\"` in [[send]] of d0 in /etc/x.toml (now 500ms), and restart",
+      "see whether port p0 takes packets: `ip -s link show eth0`", "submit less"}},
+    {"FramesThatNobodyCut",
+     [](Snapshot& s) { s.ports[0].rx_oversized_frames = 77; },
+     Cause::gso_frames,
+     {"a sender on this machine must cut its packets itself: `ethtool -K eth0 tx-udp-segmentation off`; if "
+      "it sends "
+      "by another interface, name that one",
+      "if packets are so long on the wire: set `max_packet_size = 18400` in [[receive]] of s0 in /etc/x.toml "
+      "(now "
+      "9200), and restart"}},
+    {"PacketsOfAStoppedStream",
+     [](Snapshot& s) {
+         strays(s, "239.1.2.9:7148", "10.0.0.9");
+         s.streams.push_back(s.streams[0]);
+         s.streams[1].name = "s1";
+         s.streams[1].state = "stopped";
+         s.streams[1].endpoints = {"239.1.2.8+3:7148"};
+     },
+     Cause::unmatched,
+     {"run `dpdk-spead attach /run/x.sock -- stream start s1`: packets for 239.1.2.9:7148 come, and it is "
+      "stopped",
+      "compare the endpoints with the sender's destinations: s0 receives 239.1.2.3:7148"}},
     {"QueueOfALargestDepth",
      [](Snapshot& s) {
          s.streams[0].heaps_delivered = 1000;
@@ -191,7 +282,8 @@ inline const CureRow kCureRows[] = {
     {"AnotherGroup",
      [](Snapshot& s) { strays(s, "239.1.2.4:7148", "10.0.0.9"); },
      Cause::unmatched,
-     {"run `dpdk-spead attach /run/x.sock -- endpoint add s0 239.1.2.4:7148`, if these packets",
+     {"run `dpdk-spead attach /run/x.sock -- endpoint add s0 239.1.2.4:7148` (to keep it, add "
+      "`\"239.1.2.4:7148\"` to `endpoints` in [[receive]] of s0 in /etc/x.toml), if these packets",
       "compare the endpoints with the sender's destinations: s0 receives 239.1.2.3:7148",
       "see what arrives: `tcpdump -ni eth0 -c 20 udp`; and what this machine has joined: `ip maddr show dev "
       "eth0`"}},
@@ -221,7 +313,22 @@ inline const CureRow kCureRows[] = {
     {"NothingToAdd",
      [](Snapshot& s) { strays(s, "239.1.2.3:7148", "10.0.0.9"); },
      Cause::unmatched,
-     {"compare the endpoints with the sender's destinations: s0 receives 239.1.2.3:7148"}},
+     {"compare the endpoints with the sender's destinations: s0 receives 239.1.2.3:7148",
+      "if it sends elsewhere, run `dpdk-spead attach /run/x.sock -- endpoint add s0 ADDRESS:PORT` (to keep "
+      "it, add "
+      "`\"ADDRESS:PORT\"` to `endpoints`"}},
+    {"NothingOfAGroup",
+     [](Snapshot& s) {
+         nothing_came(s);
+         s.settings.configuration = "";
+     },
+     Cause::nothing_came,
+     {"see whether its packets arrive: `tcpdump -ni eth0 -c 5 dst host 239.1.2.3 and udp port 7148` shows "
+      "them; if "
+      "none come, ask at the sender whether it sends to 239.1.2.3:7148",
+      "check whether the sender sends on this network",
+      "compare the endpoints with the sender's destinations: s0 receives 239.1.2.3:7148",
+      "if it sends elsewhere, run `dpdk-spead attach /run/x.sock -- endpoint add s0 ADDRESS:PORT`"}},
     {"AnotherGroupOfTwoPaths",
      [](Snapshot& s) {
          strays(s, "239.1.2.4:7148", "10.0.0.9");
@@ -253,7 +360,9 @@ inline const CureRow kCureRows[] = {
     {"LostOnTheWay",
      [](Snapshot& s) { s.streams[0].heaps_ended[2] = 77; },
      Cause::network_loss,
-     {"see whether the interface dropped packets: `ip -s link show eth0`",
+     {"see whether the interface dropped packets: in `ip -s link show eth0`, `errors`, `dropped` and "
+      "`missed` of RX "
+      "grow then",
       "at 10.0.0.1, look at the sender's own losses, and send in smaller bursts (--burst-size)",
       "look for drops in the switches"}},
     {"LargerPackets",

@@ -261,5 +261,65 @@ TEST(FindingLog, SinceAnEarlierSnapshotTellsWhatWasFoundAfterIt) {
     EXPECT_EQ(found[1].count, 2U) << "until the change, after the base";
 }
 
+/// Passes a second in which a heap stays incomplete.
+std::vector<Finding> lose_one(Watched& run, FindingLog& log) {
+    for (int i = 0; i < 5; i++)
+        run.pass();
+    run.stream().heaps_started += 1000;
+    run.stream().heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)]++;
+    return run.look(log);
+}
+
+TEST(FindingLog, AHeapThatWasCutByTheJoinEndsSoonAfterIt) {
+    Watched run;
+    FindingLog log;
+    run.stream().by_endpoint = {{"239.1.2.3:7148", 1000, 0}};
+    run.look(log);
+    EXPECT_EQ(lose_one(run, log).at(0).cause, Cause::cut_by_join);
+    for (int i = 0; i < 60; i++) {
+        run.pass();
+        run.look(log);
+    }
+    const std::vector<Finding> found = lose_one(run, log);
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_EQ(found[0].cause, Cause::network_loss);
+    EXPECT_EQ(found[0].count, 2U);
+    EXPECT_THAT(found[0].sentence(), HasSubstr("of the first 1 perhaps"));
+}
+
+TEST(FindingLog, AHeapThatIsLostLongAfterTheJoinWasNotCutByIt) {
+    Watched run;
+    FindingLog log;
+    run.stream().by_endpoint = {{"239.1.2.3:7148", 1000, 0}};
+    run.stream().heaps_started = 1000;
+    run.look(log);
+    for (int i = 0; i < 60; i++) {
+        run.pass();
+        run.stream().heaps_started += 10;
+        run.look(log);
+    }
+    const std::vector<Finding> found = lose_one(run, log);
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_EQ(found[0].cause, Cause::network_loss);
+}
+
+TEST(FindingLog, TheFirstHeapOfASlowStreamMayEndLate) {
+    Watched run;
+    FindingLog log;
+    run.stream().by_endpoint = {{"239.1.2.3:7148", 1000, 0}};
+    run.stream().settings.max_live = 4;
+    run.stream().heaps_started = 1;
+    run.look(log);
+    for (int i = 0; i < 60; i++) {
+        run.pass();
+        run.look(log);
+    }
+    run.stream().heaps_started = 5;
+    run.stream().heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)]++;
+    const std::vector<Finding> found = run.look(log);
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_EQ(found[0].cause, Cause::cut_by_join);
+}
+
 }  // namespace
 }  // namespace spead::stats

@@ -12,18 +12,19 @@ namespace {
 TEST(SinkFindings, CountChunksAsWell) {
     Snapshot s = clean();
     StreamSnapshot& stream = s.streams[0];
-    EXPECT_FALSE(unwritten_finding(stream, 0, "chunks"));
+    const Advice advice(s);
+    EXPECT_FALSE(unwritten_finding(stream, 0, "chunks", advice));
     stream.sink_loss = "its readers have left no room";
-    const auto full = unwritten_finding(stream, 77, "chunks");
+    const auto full = unwritten_finding(stream, 77, "chunks", advice);
     ASSERT_TRUE(full);
     EXPECT_EQ(full->cause, Cause::sink_full);
     EXPECT_EQ(full->sentence().find("s0: 77 chunks were not written"), 0U) << full->sentence();
     stream.sink_lacks_place = true;
-    const auto placeless = unwritten_finding(stream, 77, "chunks");
+    const auto placeless = unwritten_finding(stream, 77, "chunks", advice);
     EXPECT_EQ(placeless->cause, Cause::sink_no_place);
     EXPECT_NE(placeless->sentence().find("another directory"), std::string::npos);
     stream.sink_loss.clear();
-    EXPECT_EQ(unwritten_finding(stream, 77, "chunks")->cause, Cause::sink_failed);
+    EXPECT_EQ(unwritten_finding(stream, 77, "chunks", advice)->cause, Cause::sink_failed);
 }
 
 TEST(SinkFindings, AFailureAfterALossIsAFailure) {

@@ -39,7 +39,7 @@ inline const CauseRow kStreamCauseRows[] = {
      Cause::sink_failed,
      Stage::consumer,
      "s0: 77 heaps were not written",
-     {"make room", "stream start"}},
+     {"make room", "then restart"}},
     {"SinkFull",
      [](Snapshot& s) {
          s.streams[0].heaps_unwritten = 77;
@@ -115,12 +115,22 @@ inline const CauseRow kStreamCauseRows[] = {
     {"NetworkBeyondTheFirstHeaps",
      [](Snapshot& s) {
          s.streams[0].heaps_ended[1] = 77;
-         s.streams[0].by_endpoint = {{"239.1.2.3:7148", 500, 0}, {"239.1.2.4:7148", 500, 0}};
+         for (int i = 0; i < 20; i++)
+             s.streams[0].by_endpoint.push_back({fmt::format("239.1.2.{}:7148", i), 10, 0});
      },
      Cause::network_loss,
      Stage::network,
      "s0: 77 heaps",
-     {"of the first 2", "--burst-size"}},
+     {"of the first 20", "--burst-size"}},
+    {"NetworkFarBeyondTheFirstHeaps",
+     [](Snapshot& s) {
+         s.streams[0].heaps_ended[1] = 77;
+         s.streams[0].by_endpoint = {{"239.1.2.3:7148", 500, 0}};
+     },
+     Cause::network_loss,
+     Stage::network,
+     "s0: 77 heaps stayed incomplete although nothing was lost here: their packets did not arrive; ",
+     {"--burst-size"}},
     {"NetworkWhereNothingIsNew",
      [](Snapshot& s) {
          s.streams[0].heaps_ended[1] = 77;

@@ -17,7 +17,9 @@
 #include <linux/udp.h>
 
 #define MOST_TAGS 2
-#define FRAGMENT 0x3fff /* more fragments, and the offset */
+#define MORE_FRAGMENTS 0x2000
+#define FRAGMENT_OFFSET 0x1fff
+#define FRAGMENT_OFFSET6 0xfff8
 #define MOST_OPTIONS \
     64 /* bytes of IPv6's hop-by-hop and destination options, as lib/wire/net.cpp reads them */
 #define VLAN_ID 0x0fff
@@ -46,6 +48,14 @@ struct {
     __type(value, struct SteerPassed);
 } passed SEC(".maps");
 
+/* The header of IPv6 before a fragment (RFC 8200 4.5). */
+struct fragment_header {
+    __u8 next;
+    __u8 reserved;
+    __be16 offset;
+    __be32 id;
+};
+
 struct vlan_tag {
     __be16 control;
     __be16 protocol; /* of the next header */
@@ -59,6 +69,7 @@ static __always_inline int is_vlan(__be16 protocol) {
 struct packet {
     struct SteerKey key; /* without its source */
     __u32 source[4];
+    __u32 fragment; /* 1: it is the first fragment of one */
 };
 
 /* Reads an IPv4 header. Returns the UDP header behind it, not yet checked against the end; 0: it is for the
@@ -67,16 +78,17 @@ static __always_inline const struct udphdr* read_ipv4(void* at, void* end, struc
     const struct iphdr* ip = at;
 
     if ((void*)(ip + 1) > end || ip->version != 4 || ip->ihl < 5 || ip->protocol != IPPROTO_UDP ||
-        (ip->frag_off & bpf_htons(FRAGMENT)) != 0) {
+        (ip->frag_off & bpf_htons(FRAGMENT_OFFSET)) != 0) {
         return 0;
     }
+    packet->fragment = (ip->frag_off & bpf_htons(MORE_FRAGMENTS)) != 0;
     packet->key.version = 4;
     packet->key.address[0] = ip->daddr;
     packet->source[0] = ip->saddr;
     return at + ip->ihl * 4;
 }
 
-/* Does the same for IPv6. Short options are passed over; fragments are for the kernel. */
+/* Does the same for IPv6. Short options are passed over. */
 static __always_inline const struct udphdr* read_ipv6(void* at, void* end, struct packet* packet) {
     const struct ipv6hdr* ip = at;
     __u32 room = MOST_OPTIONS;
@@ -105,6 +117,16 @@ static __always_inline const struct udphdr* read_ipv6(void* at, void* end, struc
         room -= length;
         next = options->nexthdr;
         at += length;
+    }
+    if (next == IPPROTO_FRAGMENT) {
+        const struct fragment_header* header = at;
+
+        if ((void*)(header + 1) > end || (header->offset & bpf_htons(FRAGMENT_OFFSET6)) != 0) {
+            return 0;
+        }
+        packet->fragment = 1;
+        next = header->next;
+        at = (void*)(header + 1);
     }
     if (next != IPPROTO_UDP) {
         return 0;
@@ -187,7 +209,8 @@ int dpdk_spead_xdp(struct xdp_md* context) {
 
     struct SteerValue* value = find(&packet);
 
-    if (!value || (value->vlan != STEER_ANY_VLAN && value->vlan != vlan)) {
+    /* Only the first fragment has the port, so the kernel gets all of them. */
+    if (!value || (value->vlan != STEER_ANY_VLAN && value->vlan != vlan) || packet.fragment) {
         return pass(&packet);
     }
     /* The flags say what happens when no socket is bound to the queue. */

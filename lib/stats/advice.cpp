@@ -268,6 +268,54 @@ Cures Advice::raise_buffer(const PortSnapshot& p) const {
     return cures;
 }
 
+bool Advice::is_for(const StreamSnapshot& s, const PassedSnapshot& packets) {
+    std::vector<std::vector<std::string>> lists = s.path_endpoints;
+    lists.push_back(s.endpoints);
+    const std::vector<Endpoint> seen = meant_by(packets.endpoint);
+    for (const std::vector<std::string>& texts : lists)
+        for (const std::string& text : texts)
+            for (const Endpoint& e : meant_by(text))
+                if (!seen.empty() && e.address == seen.front().address && e.port == seen.front().port &&
+                    (!e.has_source() || to_string(e.source) == packets.source))
+                    return true;
+    return false;
+}
+
+Cures Advice::reassemble(const PortSnapshot& p, FragmentsAre where) const {
+    const std::string& interface = p.settings.interface;
+    const bool by_file = !of_.settings.configuration.empty();
+    const std::string file = by_file ? shell_word(of_.settings.configuration) : std::string();
+    Cures cures;
+    if (!by_file && !of_.settings.by_options) {
+        cures.push_back("set `backend` to kernel: the kernel's sockets put fragments together");
+    } else if (where == FragmentsAre::with_kernel) {
+        // Rules match the UDP port, which only first fragments have.
+        const std::string device =
+            fmt::format("net_kernel0,iface={}", interface.empty() ? "INTERFACE" : interface);
+        cures.push_back(
+            by_file
+                ? fmt::format(
+                      "set `device = \"{}\"` in [[port]] of {} in {}, and restart: the kernel's sockets put "
+                      "fragments together",
+                      device, p.name, file)
+                : fmt::format("restart with `--port {}`: the kernel's sockets put fragments together",
+                              shell_word(device)));
+    } else {
+        cures.push_back(by_file ? fmt::format("set `reassemble = true` in [[port]] of {} in {}, and restart",
+                                              p.name, file)
+                                : std::string("restart with `--reassemble`"));
+        if (std::ranges::any_of(of_.streams, [&p](const auto& s) {
+                return s.comes_by(p.name) && s.settings.cpus.size() > 1;
+            }))
+            cures.front() += "; all streams of the port then need one lcore, the same";
+    }
+    cures.push_back(
+        "let the sender's packets fit every MTU on the way: 28 bytes of one are headers, and 48 of IPv6" +
+        (interface.empty() ? std::string()
+                           : fmt::format("; `ip link show {}` shows the one here", shell_word(interface))));
+    return cures;
+}
+
 std::string Advice::other_cpu(const LcoreSnapshot& l, const PortSnapshot& p, bool besides) const {
     const StreamSnapshot* busiest = nullptr;
     std::uint64_t most = 0;

@@ -84,6 +84,11 @@ class Advice {
     std::string raise_memory(const StreamSnapshot& s, std::uint64_t least = 0) const;
     /// Returns the actions that let the port's receive queue hold more; empty: it has its longest one.
     Cures raise_buffer(const PortSnapshot& p) const;
+    enum class FragmentsAre : std::uint8_t { here, with_kernel };
+    /// Returns the actions for packets that come to the port as IP fragments, which it does not reassemble.
+    Cures reassemble(const PortSnapshot& p, FragmentsAre where) const;
+    /// Returns whether these packets are for an endpoint of the stream.
+    static bool is_for(const StreamSnapshot& s, const PassedSnapshot& packets);
     /// Returns the action that gives the streams of an lcore another CPU besides, or instead of, its own.
     std::string other_cpu(const LcoreSnapshot& l, const PortSnapshot& p, bool besides) const;
     /// Returns the action that shows what reaches the port: "see what arrives: `tcpdump ...`". Empty: the

@@ -204,7 +204,8 @@ std::uint64_t Findings::missed_for(const StreamSnapshot& s) const {
     std::uint64_t missed = 0;
     for (const PortSnapshot& p : snapshot_.ports)
         if (s.comes_by(p.name))
-            missed += p.nic.missed + p.nic.no_mbuf + p.reassembly.crowded_out + p.reassembly.too_many;
+            missed += p.nic.missed + p.nic.no_mbuf + p.reassembly.crowded_out + p.reassembly.too_many +
+                      p.rx[static_cast<std::size_t>(PortOutcome::fragment)];
     return missed;
 }
 
@@ -266,7 +267,9 @@ void Findings::refused_by_decoder(const StreamSnapshot& s) {
             "look for other senders to this endpoint, and compare the declaration with a captured packet");
     else
         add(Cause::not_spead, Stage::packet, s.name, malformed, "packets", "break a rule of SPEAD",
-            "look for other senders to this endpoint, and check the sender's flavour");
+            Cures{"look for other senders to this endpoint, and check the sender's flavour",
+                  "if the sender speaks another format, name it with --format (`dpdk-spead info --formats` "
+                  "lists the known ones)"});
     add(Cause::marked_invalid, Stage::packet, s.name, of(s, PacketOutcome::invalid), "packets",
         "were marked as invalid by their sender",
         "ask there; or declare the format without `invalid` to take them (docs/formats.md)");

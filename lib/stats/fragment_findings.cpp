@@ -24,7 +24,7 @@ std::string more_datagrams(const PortSnapshot& p) {
 
 }  // namespace
 
-std::vector<Finding> fragment_findings(const PortSnapshot& p) {
+std::vector<Finding> fragment_findings(const PortSnapshot& p, const Advice& advice) {
     std::vector<Finding> all;
     const auto add = [&](Cause cause, Stage stage, std::uint64_t count, std::string_view unit,
                          std::string what, Cures cures) {
@@ -35,7 +35,7 @@ std::vector<Finding> fragment_findings(const PortSnapshot& p) {
     if (p.reassembly_places == 0)
         add(Cause::fragments, Stage::network, refused, "packets",
             "came as IP fragments, which are not reassembled",
-            "let the sender's packets fit every MTU on the way, or reassemble them with --reassemble");
+            advice.reassemble(p, Advice::FragmentsAre::here));
     else
         add(Cause::fragments, Stage::network, refused, "packets",
             "came as IP fragments that cannot be reassembled: they were duplicates, broken, or for no stream",

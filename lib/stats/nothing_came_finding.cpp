@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stats/nothing_came_finding.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,6 +11,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/counted.hpp"
+#include "base/outcome.hpp"
 #include "base/shell_word.hpp"
 #include "stats/stream_ports.hpp"
 
@@ -54,6 +58,35 @@ Cures mend_links(const std::vector<const PortSnapshot*>& down) {
     return cures;
 }
 
+struct Reason {
+    std::string what;
+    Cures cures;
+};
+
+/// Finds packets of the stream that the rules of a port left to the kernel all the same.
+std::optional<Reason> left_to_kernel(const StreamSnapshot& s, const Advice& advice) {
+    for (const PortSnapshot& p : advice.snapshot().ports)
+        for (const PassedSnapshot& packets : p.passed)
+            if (s.comes_by(p.name) && Advice::is_for(s, packets))
+                return Reason{
+                    fmt::format("without a packet, while the rules of port {} left some for {} to the kernel "
+                                "({}, the last from {}): they came as IP fragments, or in another VLAN",
+                                p.name, packets.endpoint, packets.packets, packets.source),
+                    advice.reassemble(p, Advice::FragmentsAre::with_kernel)};
+    return std::nullopt;
+}
+
+/// Finds IP fragments that a port had and refused.
+std::optional<Reason> refused_fragments(const StreamSnapshot& s, const Advice& advice) {
+    for (const PortSnapshot& p : advice.snapshot().ports)
+        if (const std::uint64_t fragments = p.rx[static_cast<std::size_t>(PortOutcome::fragment)];
+            fragments != 0 && p.reassembly_places == 0 && s.comes_by(p.name))
+            return Reason{fmt::format("without a packet, while port {} had {}, which are not reassembled",
+                                      p.name, counted(fragments, "IP fragments")),
+                          advice.reassemble(p, Advice::FragmentsAre::here)};
+    return std::nullopt;
+}
+
 }  // namespace
 
 bool waits_for_packets(const StreamSnapshot& s) {
@@ -85,12 +118,18 @@ std::optional<Finding> nothing_came_finding(const StreamSnapshot& s, const Advic
                    fmt::format("give it to the interface (`ip addr add {} dev {}`), or send to one of its "
                                "addresses",
                                s.unowned.front(), interface));
+    if (std::optional<Reason> left = left_to_kernel(s, advice))
+        return say(std::move(left->what), std::move(left->cures));
     if (!port->passed.empty()) {
         const PassedSnapshot& most = port->passed.front();
         return say(fmt::format("without a packet, while {} left UDP packets to the kernel, most of them "
                                "({}) for {} from {}",
                                port->name, most.packets, most.endpoint, most.source),
                    advice.receive_strays(s, *port));
+    }
+    if (std::optional<Reason> refused = refused_fragments(s, advice)) {
+        std::ranges::move(find_sender(s, *port, advice), std::back_inserter(refused->cures));
+        return say(std::move(refused->what), std::move(refused->cures));
     }
     return say(of(PortOutcome::stream) != 0
                    ? fmt::format("without a packet, while other streams of {} had some", port->name)

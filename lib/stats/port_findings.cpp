@@ -45,10 +45,9 @@ class PortFindings {
     PortFindings(const PortSnapshot& p, const Advice& advice) : p_(p), advice_(advice) {}
 
     std::vector<Finding> all() {
-        all_ = fragment_findings(p_);
+        all_ = fragment_findings(p_, advice_);
         checksums();
-        add(Cause::gso_frames, Stage::network, p_.rx_oversized_frames, "frames",
-            "were longer than the link or --max-packet-size allows", for_long_frames());
+        oversized();
         missed();
         no_buffers();
         nic_errors();
@@ -64,10 +63,12 @@ class PortFindings {
     }
     Cures for_long_frames() const;
     void checksums();
+    void oversized();
     void missed();
     void no_buffers();
     void nic_errors();
     void unmatched();
+    std::string sender_of_strays(const TalkerSnapshot& t) const;
     const LcoreSnapshot* lcore_of(unsigned lcore) const;
     Cures for_slow(unsigned lcore) const;
     Cures for_interrupted(const MissedWhile& why) const;
@@ -107,6 +108,16 @@ Cures PortFindings::for_long_frames() const {
     else if (const std::string longer = advice_.raise(*shortest, kMaxPacketSize); !longer.empty())
         append(cures, "if packets are so long on the wire: " + longer);
     return cures;
+}
+
+void PortFindings::oversized() {
+    Cures cures = for_long_frames();
+    // There the kernel puts fragments of IPv4 together.
+    if (p_.driver == "net_af_packet" && p_.reassembly_places == 0 && p_.rx_oversized_frames != 0)
+        for (std::string& cure : advice_.reassemble(p_, Advice::FragmentsAre::here))
+            cures.push_back("if they come as IP fragments, " + std::move(cure));
+    add(Cause::gso_frames, Stage::network, p_.rx_oversized_frames, "frames",
+        "were longer than the link or --max-packet-size allows", std::move(cures));
 }
 
 std::string PortFindings::or_wrong() const {
@@ -261,6 +272,14 @@ void PortFindings::nic_errors() {
         Cures{device_counts(), "see whether the packets fit its MTU"});
 }
 
+/// Returns the address of a sender. The talkers of IPv6 are known by a hash, and strays by their address.
+std::string PortFindings::sender_of_strays(const TalkerSnapshot& t) const {
+    const bool is_ipv4 = t.source.find('.') != t.source.npos;
+    return is_ipv4 || p_.strays.empty() || 2 * p_.strays.front().packets <= t.packets
+               ? t.source
+               : p_.strays.front().source;
+}
+
 /// Finds other traffic. It is normal on a port, so it is reported only if a stream gets nothing, or hardly
 /// anything.
 void PortFindings::unmatched() {
@@ -284,7 +303,7 @@ void PortFindings::unmatched() {
     std::string from;
     for (const TalkerSnapshot& t : p_.talkers)
         if (t.stream.empty() && from.empty())
-            from = fmt::format(", {}from {}", count == 1 ? "" : "most of them ", t.source);
+            from = fmt::format(", {}from {}", count == 1 ? "" : "most of them ", sender_of_strays(t));
     // In the order of the names, so that the sentence stays while two of them take turns.
     std::vector<std::string> seen;
     for (const PassedSnapshot& s : p_.strays)

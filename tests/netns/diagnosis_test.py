@@ -12,6 +12,7 @@ import harness
 import wire
 
 GROUP = "239.1.2.3"
+FRAMES, XDP = "net_af_packet0,iface=dut", "net_af_xdp0,iface=dut"
 
 
 def state_of(pid):
@@ -19,7 +20,7 @@ def state_of(pid):
     return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
 
 
-class Diagnosis(namespaces.NamespaceTest):
+class DiagnosisTest(namespaces.NamespaceTest):
     MTU = 3498  # XDP takes no larger frames
 
     def findings(self, report):
@@ -31,12 +32,11 @@ class Diagnosis(namespaces.NamespaceTest):
         running.wait_for(lambda: "Ctrl-C ends" in running.text(1), "it waits")
         return running
 
-    def send(self, group, times, source="10.9.0.2", port=7148):
+    def send(self, group, times, source=None, port=7148):
         """As fast as the kernel takes them, which is faster than any queue is long."""
-        sender = self.sender()
-        if source != "10.9.0.2":
-            namespaces.ip("addr", "add", f"{source}/24", "dev", "peer", namespace=self.far)
-            sender.bind((source, 0))
+        if source is not None:
+            self.FAMILY.add(source, "peer", self.far)
+        sender = self.sender(source=source)
         for count in range(times):
             for packet in wire.packetise(count + 1, [(0x1000, bytes(2000))]):
                 sender.sendto(packet, (group, port))
@@ -45,8 +45,10 @@ class Diagnosis(namespaces.NamespaceTest):
         running.interrupt()
         return running.wait().report
 
+
+class Diagnosis(DiagnosisTest):
     def test_a_program_that_was_stopped_says_for_how_long(self):
-        running = self.receive("net_af_packet0,iface=dut", f"{GROUP}:7148", "--buffer-size", "64KiB")
+        running = self.receive(FRAMES, f"{GROUP}:7148", "--buffer-size", "64KiB")
         self.send(GROUP, 1)
         os.kill(running.process.pid, signal.SIGSTOP)
         running.wait_for(lambda: state_of(running.process.pid) == "T", "it stops")
@@ -66,7 +68,7 @@ class Diagnosis(namespaces.NamespaceTest):
 
     def test_a_queue_that_is_too_short_is_not_blamed_on_an_lcore_that_has_time(self):
         # In interrupt mode the lcore sleeps until a packet comes, and is hardly busy at all.
-        running = self.receive("net_af_packet0,iface=dut", f"{GROUP}:7148", "--buffer-size", "16KiB", "--poll", "interrupt")
+        running = self.receive(FRAMES, f"{GROUP}:7148", "--buffer-size", "16KiB", "--poll", "interrupt")
         for _ in range(200):
             self.send(GROUP, 20)
             time.sleep(0.005)
@@ -75,50 +77,67 @@ class Diagnosis(namespaces.NamespaceTest):
             if lcore["busy_s"] < 0.5 * (lcore["busy_s"] + lcore["idle_s"]):
                 self.assertNotIn("lcore_too_slow", self.findings(report), report["findings"])
 
+
+class NothingCame(DiagnosisTest):
+    def group(self, number):
+        return self.FAMILY.group(number)
+
+    def endpoint(self, number=3, port=7148):
+        """The endpoint of a group."""
+        return self.FAMILY.endpoint(self.group(number), port=port)
+
     def test_a_wrong_group_on_a_port_whose_rules_leave_it_to_the_kernel(self):
-        running = self.receive("net_af_xdp0,iface=dut", f"{GROUP}:7148", "--duration", 4)
-        self.send("239.1.2.4", 50, source="10.9.0.9")
+        running = self.receive(XDP, self.endpoint(), "--duration", 4)
+        self.send(self.group(4), 50, source=self.FAMILY.host(9))
         finding = self.findings(running.wait().report)["nothing_came"]
         self.assertEqual(finding["where"], "s0")
-        self.assertIn("239.1.2.4:7148 from 10.9.0.9", finding["what"])
+        self.assertIn(f"{self.endpoint(4)} from {self.FAMILY.host(9)}", finding["what"])
         self.assertIn("(100)", finding["what"])
 
     def test_what_was_seen_counts_although_the_end_takes_long(self):
-        running = self.receive("net_af_xdp0,iface=dut", f"{GROUP}:7148", "--duration", 4)
-        self.send(GROUP, 50, port=7149)
+        running = self.receive(XDP, self.endpoint(), "--duration", 4)
+        self.send(self.group(3), 50, port=7149)
         time.sleep(2.5)  # some looks
         os.kill(running.process.pid, signal.SIGSTOP)
         time.sleep(3)  # past the end of the run, and long after the last look
         os.kill(running.process.pid, signal.SIGCONT)
-        self.assertIn(f"{GROUP}:7149 from 10.9.0.2", self.findings(running.wait().report)["nothing_came"]["what"])
+        self.assertIn(f"{self.endpoint(port=7149)} from {self.FAMILY.far}",
+                      self.findings(running.wait().report)["nothing_came"]["what"])
 
     def test_a_wrong_port_on_such_a_port(self):
-        running = self.receive("net_af_xdp0,iface=dut", f"{GROUP}:7148", "--duration", 4)
-        self.send(GROUP, 50, port=7149)
-        self.assertIn(f"{GROUP}:7149 from 10.9.0.2", self.findings(running.wait().report)["nothing_came"]["what"])
+        running = self.receive(XDP, self.endpoint(), "--duration", 4)
+        self.send(self.group(3), 50, port=7149)
+        self.assertIn(f"{self.endpoint(port=7149)} from {self.FAMILY.far}",
+                      self.findings(running.wait().report)["nothing_came"]["what"])
 
     def test_packets_of_another_source_than_the_endpoint_names(self):
-        running = self.receive("net_af_xdp0,iface=dut", f"{GROUP}:7148@10.9.0.77", "--duration", 4)
-        self.send(GROUP, 50)
-        self.assertIn(f"{GROUP}:7148 from 10.9.0.2", self.findings(running.wait().report)["nothing_came"]["what"])
+        running = self.receive(XDP, f"{self.endpoint()}@{self.FAMILY.host(77)}", "--duration", 4)
+        self.send(self.group(3), 50)
+        self.assertIn(f"{self.endpoint()} from {self.FAMILY.far}",
+                      self.findings(running.wait().report)["nothing_came"]["what"])
 
     def test_an_address_that_no_interface_has(self):
-        running = self.receive("net_af_packet0,iface=dut", "10.9.0.55:7148", "--duration", 4)
+        address = self.FAMILY.host(55)
+        running = self.receive(FRAMES, self.FAMILY.endpoint(address), "--duration", 4)
         finding = self.findings(running.wait().report)["nothing_came"]
-        self.assertIn("no network interface here has the address 10.9.0.55", finding["what"])
+        self.assertIn(f"no network interface here has the address {address}", finding["what"])
 
     def test_a_silent_network(self):
-        running = self.receive("net_af_xdp0,iface=dut", f"{GROUP}:7148", "--duration", 4)
+        running = self.receive(XDP, self.endpoint(), "--duration", 4)
         finding = self.findings(running.wait().report)["nothing_came"]
         self.assertIn("had none at all", finding["what"])
-        self.assertIn("IGMP", "; ".join(finding["cures"]))
+        self.assertIn("MLD" if self.FAMILY.is_v6 else "IGMP", "; ".join(finding["cures"]))
 
     def test_a_wrong_group_where_software_steers(self):
-        running = self.receive("net_af_packet0,iface=dut", f"{GROUP}:7148", "--duration", 4)
-        self.send("239.1.2.4", 50)
+        running = self.receive(FRAMES, self.endpoint(), "--duration", 4)
+        self.send(self.group(4), 50)
         findings = self.findings(running.wait().report)
-        self.assertIn("from 10.9.0.2", findings["unmatched"]["what"])
+        self.assertIn(f"from {self.FAMILY.far}", findings["unmatched"]["what"])
         self.assertNotIn("nothing_came", findings)
+
+
+class NothingCame6(NothingCame):
+    FAMILY = namespaces.V6
 
 
 if __name__ == "__main__":

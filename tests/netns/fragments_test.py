@@ -12,6 +12,7 @@ import wire
 
 FRAMES = "net_af_packet0,iface=dut"
 PCAP = "net_pcap0,rx_iface_in=dut"
+XDP = "net_af_xdp0,iface=dut"
 WORDS = 10000  # of a heap: 40 kB
 PACKET = 8192
 GROUP4, GROUP6 = "239.1.1.1", "ff15::1"
@@ -97,8 +98,53 @@ class Receive(FragmentTest):
         port = finished.report["ports"][0]
         self.assertGreater(port["rx"]["fragment"], 5 * cut)
         self.assertEqual((port["rx"]["reassembled"], port["rx"]["incomplete"], port["info"]["reassembly"]), (0, 0, None))
-        finding = next(f for f in finished.report["findings"] if f["cause"] == "fragments")
-        self.assertIn("--reassemble", "; ".join(finding["cures"]))
+        self.assertEqual([f["cause"] for f in finished.report["findings"]], ["fragments"])
+        self.assertEqual(finished.report["findings"][0]["count"], port["rx"]["fragment"])
+        self.assertIn("restart with `--reassemble`", finished.report["findings"][0]["cures"])
+
+    def only_fragments(self, device, endpoint, sender, words):
+        """Sends nothing but packets that are longer than the MTU. Returns why nothing came."""
+        group = endpoint.rsplit(":", 1)[0].strip("[]")
+        running = self.receiving(device, endpoint, "--duration", "5")
+        for count in range(1, 11):
+            sender.sendto(bytes([count]) * 4000, (group, 7148))
+        report = running.wait(None).report
+        self.assert_stream(report, "s0", received=0)
+        finding = next(f for f in report["findings"] if f["cause"] == "nothing_came")
+        for text in words:
+            self.assertIn(text, finding["what"])
+        return report, finding["cures"]
+
+    def test_a_stream_of_which_only_fragments_come_is_told_of_them(self):
+        for device, endpoint, sender in ((FRAMES, f"[{GROUP6}]:7148", self.sender6()), (PCAP, f"{GROUP4}:7148", self.sender())):
+            with self.subTest(device=device):
+                report, cures = self.only_fragments(device, endpoint, sender, ["p0 had 30 IP fragments"])
+                self.assertEqual(report["ports"][0]["rx"]["fragment"], 30)
+                self.assertEqual(cures[0], "restart with `--reassemble`")
+                self.assertIn("fragments", [f["cause"] for f in report["findings"]])
+
+    def test_so_is_one_whose_rules_leave_them_to_the_kernel(self):
+        probe = self.run_program("recv", f"{GROUP4}:7148", "--port", XDP, "--check", prefix=self.inside, status=None,
+                                 report=False)
+        if "built without its XDP program" in probe.err:
+            self.skipTest("built without the XDP program (clang, libbpf)")
+        for endpoint, sender, source in ((f"[{GROUP6}]:7148", self.sender6(), "fd00:9::2"),
+                                         (f"{GROUP4}:7148", self.sender(), "10.9.0.2")):
+            with self.subTest(endpoint=endpoint):
+                _, cures = self.only_fragments(XDP, endpoint, sender, [f"some for {endpoint} to the kernel (10, the last "
+                                                                       f"from {source})", "IP fragments"])
+                self.assertIn("restart with `--port net_kernel0,iface=dut`", cures[0])
+
+    def test_the_kernels_sockets_have_whole_packets(self):
+        running = self.receiving("net_kernel0,iface=dut", f"[{GROUP6}]:7148", "--exit-on-stop")
+        _, sent = self.send(self.sender6(), GROUP6, range(1, 3))
+        self.assert_stream(running.wait().report, "s0", complete=2, received=sent)
+
+    def test_fragments_that_the_kernel_puts_together_without_the_key_are_told_of(self):
+        running = self.receiving(FRAMES, f"{GROUP4}:7148", "--exit-on-stop")
+        self.send(self.sender(), GROUP4, [1])
+        finding = next(f for f in running.wait().report["findings"] if f["cause"] == "gso_frames")
+        self.assertIn("if they come as IP fragments, restart with `--reassemble`", finding["cures"])
 
 
 def fragment6(ident, begin, body, more, source="fd00:9::77"):

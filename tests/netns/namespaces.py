@@ -148,16 +148,18 @@ class NamespaceTest(harness.ProgramTest):
         self.addCleanup(made.close)
         return made
 
-    def sender(self, ttl=1):
-        """A socket that sends multicast towards the program."""
+    def sender(self, ttl=1, source=None):
+        """A socket that sends multicast towards the program, from an address of the peer."""
         made = self.far_socket()
         if self.FAMILY.is_v6:
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, self.far_index())
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, ttl)
-            made.bind((V6.far, 0))
+            made.bind((source or V6.far, 0))
             return made
         made.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("10.9.0.2"))
         made.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, ttl)
+        if source is not None:
+            made.bind((source, 0))
         return made
 
     def receiver(self, groups, port):

@@ -215,6 +215,57 @@ inline const CureRow kCureRows[] = {
      Cause::max_live_too_small,
      {"set `heaps = \"1152MiB\"` in [memory] in /etc/x.toml (now 512MiB), and restart",
       "run `dpdk-spead attach /run/x.sock -- stream set s0 heaps.max_live 8` (now 4)"}},
+    {"FragmentsByFile",
+     [](Snapshot& s) { set(s, PortOutcome::fragment); },
+     Cause::fragments,
+     {"set `reassemble = true` in [[port]] of p0 in /etc/x.toml, and restart",
+      "let the sender's packets fit every MTU on the way: 28 bytes of one are headers, and 48 of IPv6; `ip "
+      "link "
+      "show eth0` shows the one here"}},
+    {"FragmentsByOptions",
+     [](Snapshot& s) {
+         set(s, PortOutcome::fragment);
+         s.settings.configuration = "";
+         s.streams[0].settings.cpus = {1, 2};
+     },
+     Cause::fragments,
+     {"restart with `--reassemble`; all streams of the port then need one lcore, the same",
+      "let the sender's packets fit every MTU on the way"}},
+    {"FragmentsByApi",
+     [](Snapshot& s) {
+         set(s, PortOutcome::fragment);
+         s.settings.configuration = "";
+         s.settings.by_options = false;
+     },
+     Cause::fragments,
+     {"set `backend` to kernel: the kernel's sockets put fragments together",
+      "let the sender's packets fit"}},
+    {"FragmentsForTheKernelByFile",
+     [](Snapshot& s) {
+         nothing_came(s);
+         s.ports[0].passed = {{"239.1.2.3:7148", "10.0.0.9", 77}};
+     },
+     Cause::nothing_came,
+     {"set `device = \"net_kernel0,iface=eth0\"` in [[port]] of p0 in /etc/x.toml, and restart: the kernel's "
+      "sockets put fragments together",
+      "let the sender's packets fit"}},
+    {"FragmentsForTheKernelByOptions",
+     [](Snapshot& s) {
+         nothing_came(s);
+         s.ports[0].passed = {{"239.1.2.3:7148", "10.0.0.9", 77}};
+         s.settings.configuration = "";
+     },
+     Cause::nothing_came,
+     {"restart with `--port net_kernel0,iface=eth0`: the kernel's sockets put fragments together"}},
+    {"FragmentsThatTheKernelPutTogether",
+     [](Snapshot& s) {
+         s.ports[0].rx_oversized_frames = 77;
+         s.ports[0].driver = "net_af_packet";
+     },
+     Cause::gso_frames,
+     {"a sender on this machine must cut its packets itself", "packets that are so long on the wire need",
+      "if they come as IP fragments, set `reassemble = true` in [[port]] of p0 in /etc/x.toml, and restart",
+      "if they come as IP fragments, let the sender's packets fit"}},
     {"LongerRing",
      [](Snapshot& s) { s.ports[0].nic.missed = 77; },
      Cause::receive_ring_short,

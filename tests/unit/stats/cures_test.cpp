@@ -76,6 +76,25 @@ TEST(Cures, PathsOfSeveralInterfacesNameNone) {
     EXPECT_NE(sentence().find("`ip addr add 10.0.0.5 dev INTERFACE`"), std::string::npos) << sentence();
 }
 
+TEST(Cures, AStreamOfWhichOnlyFragmentsComeIsToldOfThemAtThePortThatHasThem) {
+    Snapshot s = known();
+    nothing_came(s);
+    s.ports.push_back(s.ports[0]);
+    s.ports[1].name = "p1";
+    s.ports[1].rx_packets = s.ports[1].rx[static_cast<std::size_t>(PortOutcome::fragment)] = 231;
+    s.streams[0].path_ports = {"p0", "p1"};
+    const std::vector<Finding> found = diagnose(s);
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found[0].what,
+              "without a packet, while port p1 had 231 IP fragments, which are not reassembled");
+    EXPECT_EQ(found[0].cures.at(0), "set `reassemble = true` in [[port]] of p1 in /etc/x.toml, and restart");
+    EXPECT_NE(found[0].sentence().find("check whether the sender sends"), std::string::npos);
+    EXPECT_EQ(found[1].cause, Cause::fragments);
+    s.ports[1].reassembly_places = 256;
+    EXPECT_EQ(diagnose(s).at(0).what.find("fragments"), std::string::npos)
+        << "those are broken, or of others";
+}
+
 TEST(Cures, AStrayThatWasAddedIsNotProposedAgain) {
     Snapshot s = known();
     strays(s, "239.1.2.4:7148", "10.0.0.9");

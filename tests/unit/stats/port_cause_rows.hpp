@@ -152,7 +152,16 @@ inline const CauseRow kPortCauseRows[] = {
      Cause::fragments,
      Stage::network,
      "p0: 77 packets",
-     {"not reassembled", "MTU", "--reassemble"}},
+     {"not reassembled", "MTU", "`backend`"}},
+    {"FragmentsLeaveHeapsIncomplete",
+     [](Snapshot& s) {
+         set(s, PortOutcome::fragment);
+         s.streams[0].heaps_ended[1] = 77;
+     },
+     Cause::fragments,
+     Stage::network,
+     "p0: 77 packets",
+     {"not reassembled"}},
     {"FragmentsThatAreNotPutTogether",
      [](Snapshot& s) {
          set(s, PortOutcome::fragment);

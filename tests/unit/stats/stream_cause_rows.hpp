@@ -292,6 +292,17 @@ inline const CauseRow kStreamCauseRows[] = {
      Stage::classify,
      "p0: 77 packets",
      {"from 10.0.0.9", "s0 received nothing", "endpoints"}},
+    {"UnmatchedOfIpv6",
+     [](Snapshot& s) {
+         set(s, PortOutcome::unmatched);
+         s.streams[0].received = s.streams[0].packets[0] = 0;
+         s.ports[0].talkers = {{"an IPv6 sender (hash 0x51fa1af)", "", 77, 0}};
+         s.ports[0].strays = {{"[ff15::4]:7148", "fd00:9::2", 70}, {"[ff15::5]:7148", "fd00:9::3", 7}};
+     },
+     Cause::unmatched,
+     Stage::classify,
+     "p0: 77 packets",
+     {"most of them from fd00:9::2 to [ff15::4]:7148", "s0 received nothing"}},
     {"NothingCame",
      [](Snapshot& s) { nothing_came(s); },
      Cause::nothing_came,
@@ -393,6 +404,27 @@ inline const CauseRow kStreamCauseRows[] = {
      Stage::network,
      "s0: 77 seconds without a packet",
      {"left UDP packets to the kernel", "(1234) for 239.1.2.4:7148 from 10.0.0.9", "compare the endpoints"}},
+    {"NothingCameButFragmentsThatTheRulesPassed",
+     [](Snapshot& s) {
+         nothing_came(s);
+         s.streams[0].endpoints = {"239.1.2.0+7:7148@10.0.0.9"};
+         s.ports[0].passed = {{"239.1.2.9:7148", "10.0.0.9", 9999}, {"239.1.2.4:7148", "10.0.0.9", 1234}};
+     },
+     Cause::nothing_came,
+     Stage::network,
+     "s0: 77 seconds without a packet",
+     {"while the rules of port p0 left some for 239.1.2.4:7148 to the kernel (1234, the last from 10.0.0.9)",
+      "IP fragments", "kernel's sockets put fragments together"}},
+    {"NothingCameButPacketsOfAnotherSource",
+     [](Snapshot& s) {
+         nothing_came(s);
+         s.streams[0].endpoints = {"239.1.2.0+7:7148@10.0.0.9"};
+         s.ports[0].passed = {{"239.1.2.4:7148", "10.0.0.7", 1234}};
+     },
+     Cause::nothing_came,
+     Stage::network,
+     "s0: 77 seconds without a packet",
+     {"left UDP packets to the kernel", "from 10.0.0.7", "compare the endpoints"}},
     {"NobodyHasTheAddress",
      [](Snapshot& s) {
          nothing_came(s);
@@ -407,7 +439,7 @@ inline const CauseRow kStreamCauseRows[] = {
      Cause::not_spead,
      Stage::packet,
      "s0: 77 packets",
-     {"SPEAD"}},
+     {"SPEAD", "--format"}},
     {"NotInFormat",
      [](Snapshot& s) {
          s.streams[0].has_format = true;

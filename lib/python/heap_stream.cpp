@@ -84,7 +84,7 @@ auto without_gil(Function&& function) {
 
 }  // namespace
 
-HeapStream::HeapStream(Options options) : options_(std::move(options)), owner_(::getpid()) {
+HeapStream::HeapStream(Options options) : options_(std::move(options)) {
     facts_->bug_compat = options_.bug_compat;
     facts_->keep_ranges = options_.keep_ranges;
     facts_->most_heaps = options_.config.queue_depth + kKept;
@@ -113,7 +113,7 @@ void HeapStream::end_stream() {
 
 /// Throws Error in a child of fork(2).
 void HeapStream::need_open() const {
-    if (owner_ != ::getpid())
+    if (!mark_.is_own())
         throw spead::Error("stream", "it belongs to the parent process; make another in this one");
 }
 
@@ -243,7 +243,7 @@ void HeapStream::stop() {
 }
 
 void HeapStream::close() {
-    if (owner_ != ::getpid() || std::exchange(closed_, true))
+    if (!mark_.is_own() || std::exchange(closed_, true))
         return;
     stop();
     held_.clear();

@@ -9,9 +9,9 @@
 #include <pybind11/pybind11.h>
 #include <spead/recv.hpp>
 #include <string>
-#include <sys/types.h>
 #include <vector>
 
+#include "base/process_mark.hpp"
 #include "python/heaps.hpp"
 #include "python/readers.hpp"
 
@@ -77,7 +77,7 @@ class HeapStream {
     [[noreturn]] static void raise_stopped();
 
     Options options_;
-    const pid_t owner_;
+    const ProcessMark mark_;
     std::shared_ptr<HeapFacts> facts_ = std::make_shared<HeapFacts>();
     std::vector<std::shared_ptr<Bytes>> pinned_;  ///< destroyed after the stream
     std::optional<spead::RecvStream> stream_;

@@ -14,10 +14,10 @@
 #include <span>
 #include <spead/writers.hpp>
 #include <string>
-#include <sys/types.h>
 #include <utility>
 #include <vector>
 
+#include "base/process_mark.hpp"
 #include "python/bytes.hpp"
 #include "python/gpu_array.hpp"
 #include "python/made_by_init.hpp"
@@ -155,7 +155,7 @@ class OutgoingStream {
 
     const std::size_t substreams_;
     const std::size_t longest_;
-    const pid_t owner_;
+    const ProcessMark mark_;
     py::object kept_;
     py::list results_;
     /// Is held for moments. Its holders wait for nothing, the GIL included, so others lock it with the GIL.

@@ -38,7 +38,6 @@ void leak(std::shared_ptr<Sending>& sending) noexcept {
 OutgoingStream::OutgoingStream(std::unique_ptr<SendStream> stream, std::size_t longest, py::object kept)
     : substreams_(stream->substreams()),
       longest_(longest),
-      owner_(::getpid()),
       kept_(std::move(kept)),
       stream_(std::move(stream)) {
     all_streams().insert(this);
@@ -311,7 +310,7 @@ py::dict OutgoingStream::stats() {
 
 void OutgoingStream::close() noexcept {
     all_streams().erase(this);
-    if (::getpid() != owner_) {
+    if (!mark_.is_own()) {
         // A child of fork(2) has none of the threads, and perhaps a lock that one of them held.
         if (!stream_)
             return;

@@ -27,11 +27,13 @@ void watch(int epoll, int fd, const std::string& where) {
 SeveralReaders::SeveralReaders(std::string where)
     : where_(std::move(where)),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
-      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    if (!epoll_ || !wake_)
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      added_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (!epoll_ || !wake_ || !added_)
         throw_error(where_, "cannot make an event descriptor: {}; raise the limit of descriptors (ulimit -n)",
                     std::strerror(errno));
     watch(epoll_.get(), wake_.get(), where_);
+    watch(epoll_.get(), added_.get(), where_);
 }
 
 void SeveralReaders::add(std::unique_ptr<PacketReader> reader) {
@@ -40,6 +42,7 @@ void SeveralReaders::add(std::unique_ptr<PacketReader> reader) {
     if (const int fd = reader->fd(); fd >= 0)
         watch(epoll_.get(), fd, where_);
     readers_.push_back(std::move(reader));
+    ::eventfd_write(added_.get(), 1);
 }
 
 PacketReader::Fed SeveralReaders::feed(DatagramLane& lane, std::uint64_t now) {
@@ -66,21 +69,13 @@ PacketReader::Fed SeveralReaders::feed(DatagramLane& lane, std::uint64_t now) {
     return any ? Fed::packets : Fed::nothing;
 }
 
-/// Returns the reader if there is one alone.
-PacketReader* SeveralReaders::only() const noexcept {
-    const std::lock_guard lock(mutex_);
-    return readers_.size() == 1 ? readers_.front().get() : nullptr;
-}
-
 void SeveralReaders::wait(std::chrono::milliseconds patience) {
-    if (PacketReader* const one = only()) {
-        one->wait(patience);
-        return;
-    }
     if (!arm())
         return;
     epoll_event event{};
     ::epoll_wait(epoll_.get(), &event, 1, static_cast<int>(patience.count()));
+    eventfd_t count = 0;
+    ::eventfd_read(added_.get(), &count);
 }
 
 bool SeveralReaders::arm() noexcept {

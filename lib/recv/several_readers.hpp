@@ -19,8 +19,8 @@ class SeveralReaders final : public PacketReader {
     /// Makes a reader without others. `where`: of errors. Throws Error.
     explicit SeveralReaders(std::string where);
 
-    /// Adds a reader. No feed() runs meanwhile; any thread. A present wait() ends without it. Throws Error;
-    /// then nothing has changed.
+    /// Adds a reader, and ends the present wait() or the next one. No feed() runs meanwhile; any thread.
+    /// Throws Error; then nothing has changed.
     void add(std::unique_ptr<PacketReader> reader);
 
     Fed feed(DatagramLane& lane, std::uint64_t now) override;
@@ -35,11 +35,10 @@ class SeveralReaders final : public PacketReader {
     void give_up() noexcept override;
 
   private:
-    PacketReader* only() const noexcept;
-
     const std::string where_;
     FileDescriptor epoll_;
     FileDescriptor wake_;
+    FileDescriptor added_;      ///< ends one wait
     mutable std::mutex mutex_;  ///< of changes of readers_, which feed() needs no lock for
     std::vector<std::unique_ptr<PacketReader>> readers_;
     std::size_t next_ = 0;  ///< the reader whose turn it is

@@ -4,14 +4,13 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <sys/types.h>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
 #include "base/current_reason.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/process_mark.hpp"
 #include "spead/chunk_stream.hpp"
 #include "spead/main_thread.hpp"
 #include "spead/placement_access.hpp"
@@ -42,7 +41,7 @@ chunk::Placement without_constants(chunk::Placement placement) {
 struct ChunkStreamGroup::State {
     State(std::shared_ptr<door::Session> s, door::Placing p, std::shared_ptr<door::KeptChunks> r,
           const ChunkConfig& c)
-        : session(std::move(s)), owner(::getpid()), placing(std::move(p)), ring(std::move(r)), chunks(c) {
+        : session(std::move(s)), placing(std::move(p)), ring(std::move(r)), chunks(c) {
         door::about(kGroup, [this] { ring->chunks->check(placing.shape, chunks.window, chunks.back_fill); });
     }
 
@@ -52,7 +51,7 @@ struct ChunkStreamGroup::State {
         door::need_own_process(kGroup, state->is_own());
         return *state;
     }
-    bool is_own() const noexcept { return session ? door::is_own_process() : owner == ::getpid(); }
+    bool is_own() const noexcept { return session ? door::is_own_process() : mark.is_own(); }
 
     /// Returns how a stream's heaps are placed. Each has the counters of its callback for itself.
     door::Placing placing_of_member() const { return callback ? door::Placing(*callback) : placing; }
@@ -128,7 +127,7 @@ struct ChunkStreamGroup::State {
     }
 
     std::shared_ptr<door::Session> session;  ///< null: the streams receive without one
-    const pid_t owner;
+    const ProcessMark mark;
     door::Placing placing;
     std::optional<PlaceCallback> callback{};
     std::shared_ptr<door::KeptChunks> ring;

@@ -3,10 +3,9 @@
 
 #include <memory>
 #include <mutex>
-#include <sys/types.h>
-#include <unistd.h>
 #include <vector>
 
+#include "base/process_mark.hpp"
 #include "runtime/user_chunks.hpp"
 #include "spead/chunk.hpp"
 #include "spead/session.hpp"
@@ -31,7 +30,7 @@ struct ChunkRing::State {
     State(std::shared_ptr<chunk::ChunkQueue> free, std::shared_ptr<chunk::ChunkQueue> full);
 
     std::shared_ptr<door::Session> session;  ///< null: the ring was made without one
-    const pid_t owner = ::getpid();          ///< a child of fork(2) has no thread that fills chunks
+    const ProcessMark mark;                  ///< a child of fork(2) has no thread that fills chunks
     std::shared_ptr<door::KeptChunks> kept;
     std::shared_ptr<runtime::UserChunks> chunks;  ///< those of `kept`
 
@@ -41,7 +40,7 @@ struct ChunkRing::State {
     /// Keeps the memory. Throws UsageError unless `data` lies in it.
     void keep(const Memory& memory, std::span<const std::byte> data);
 
-    bool is_own() const noexcept { return owner == ::getpid(); }
+    bool is_own() const noexcept { return mark.is_own(); }
 
     /// Throws UsageError for a ring that was moved from, and Error in a child of fork(2).
     static State& of(const std::unique_ptr<State>& state);

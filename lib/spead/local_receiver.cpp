@@ -28,8 +28,7 @@ void check_stream(const runtime::ReceivePlan& r) {
 }  // namespace
 
 LocalReceiver::LocalReceiver(runtime::ReceivePlan plan, Parts parts)
-    : owner_(::getpid()),
-      parts_(std::move(parts)),
+    : parts_(std::move(parts)),
       end_(parts_.queues ? std::make_unique<LocalEnd>(parts_.queues) : nullptr),
       plan_(std::move(plan)) {
     check_stream(plan_);
@@ -54,7 +53,7 @@ LocalReceiver::~LocalReceiver() {
 }
 
 bool LocalReceiver::is_own() const noexcept {
-    return owner_ == ::getpid();
+    return mark_.is_own();
 }
 
 bool LocalReceiver::prepare() {

@@ -6,9 +6,9 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <sys/types.h>
 #include <vector>
 
+#include "base/process_mark.hpp"
 #include "recv/datagram_lane.hpp"
 #include "recv/packet_reader.hpp"
 #include "recv/several_readers.hpp"
@@ -108,7 +108,7 @@ class LocalReceiver {
     void retire();
     void fold() const;
 
-    const pid_t owner_;
+    const ProcessMark mark_;
     const Parts parts_;
     const std::unique_ptr<LocalEnd> end_;  ///< null: the stream fills chunks
     mutable std::mutex mutex_;

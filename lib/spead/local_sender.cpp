@@ -38,11 +38,7 @@ std::uint64_t clock_now() {
 }  // namespace
 
 LocalSender::LocalSender(send::DatagramSender::Config config, std::unique_ptr<send::PacketWriter> writer)
-    : where_(config.where),
-      owner_(::getpid()),
-      sender_(std::move(config)),
-      writer_(std::move(writer)),
-      work_(where_) {}
+    : where_(config.where), sender_(std::move(config)), writer_(std::move(writer)), work_(where_) {}
 
 LocalSender::~LocalSender() {
     if (is_own())
@@ -52,7 +48,7 @@ LocalSender::~LocalSender() {
 }
 
 bool LocalSender::is_own() const noexcept {
-    return owner_ == ::getpid();
+    return mark_.is_own();
 }
 
 void LocalSender::begin(std::optional<unsigned> cpu) {

@@ -9,10 +9,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <sys/types.h>
 #include <thread>
 
 #include "base/armed_event.hpp"
+#include "base/process_mark.hpp"
 #include "send/datagram_sender.hpp"
 #include "send/packet_writer.hpp"
 #include "spead/burst_mutex.hpp"
@@ -62,7 +62,7 @@ class LocalSender final : public HeapTaker {
     send::DatagramSender::Step step(std::uint64_t& now) noexcept;
 
     const std::string where_;
-    const pid_t owner_;
+    const ProcessMark mark_;
     send::DatagramSender sender_;
     const std::unique_ptr<send::PacketWriter> writer_;
     mutable ArmedEvent work_;  ///< wakes the thread

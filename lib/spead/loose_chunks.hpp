@@ -5,10 +5,9 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
-#include <sys/types.h>
-#include <unistd.h>
 #include <utility>
 
+#include "base/process_mark.hpp"
 #include "chunk/chunk.hpp"
 #include "chunk/chunk_queue.hpp"
 #include "spead/chunk_queue.hpp"
@@ -24,10 +23,10 @@ struct LooseChunk::State {
 struct ChunkQueue::State {
     explicit State(std::size_t most) : queue(most) {}
     /// Returns whether this process has made it, and not its parent.
-    bool is_own() const noexcept { return owner == ::getpid(); }
+    bool is_own() const noexcept { return mark.is_own(); }
 
     chunk::ChunkQueue queue;
-    const pid_t owner = ::getpid();
+    const ProcessMark mark;
 };
 
 namespace door {

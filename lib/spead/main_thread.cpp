@@ -4,17 +4,17 @@
 #include <atomic>
 #include <pthread.h>
 #include <signal.h>
-#include <unistd.h>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/process_mark.hpp"
 #include "base/start_thread.hpp"
 
 namespace spead::door {
 
 namespace {
 
-std::atomic<pid_t> owner_pid{0};
+std::atomic<const ProcessMark*> mark{nullptr};
 
 /// Blocks all signals while a thread is started, which then keeps them blocked.
 class BlockedSignals {
@@ -35,8 +35,8 @@ class BlockedSignals {
 }  // namespace
 
 bool is_own_process() noexcept {
-    const pid_t pid = owner_pid.load();
-    return pid == 0 || pid == getpid();
+    const ProcessMark* const made = mark.load();
+    return made == nullptr || made->is_own();
 }
 
 void need_own_process(const std::string& where, bool is_own) {
@@ -57,7 +57,8 @@ MainThread& MainThread::instance() {
 MainThread::MainThread() {
     const BlockedSignals blocked;
     thread_ = start_thread("process", [this] { run(); });
-    owner_pid = getpid();
+    static const ProcessMark made;
+    mark = &made;
     pthread_setname_np(thread_.native_handle(), "spead-main");
 }
 

@@ -78,10 +78,7 @@ class UserHeapSource::EngineSide final : public runtime::HeapSource {
 };
 
 UserHeapSource::UserHeapSource(std::string where, std::uint32_t max_heaps)
-    : where_(std::move(where)),
-      owner_(::getpid()),
-      event_(std::make_shared<ArmedEvent>(where_)),
-      flights_(max_heaps) {
+    : where_(std::move(where)), event_(std::make_shared<ArmedEvent>(where_)), flights_(max_heaps) {
     free_.reserve(max_heaps);
     for (Flight& flight : flights_)
         free_.push_back(&flight);
@@ -101,7 +98,7 @@ void UserHeapSource::attach(std::shared_ptr<HeapTaker> sender) {
 
 /// Returns whether this process has made it, and not its parent.
 bool UserHeapSource::is_own() const noexcept {
-    return owner_ == ::getpid();
+    return mark_.is_own();
 }
 
 void UserHeapSource::need_open() const {

@@ -12,11 +12,11 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <sys/types.h>
 #include <utility>
 #include <vector>
 
 #include "base/armed_event.hpp"
+#include "base/process_mark.hpp"
 #include "runtime/heap_source.hpp"
 #include "send/sender.hpp"
 #include "spead/heap_taker.hpp"
@@ -130,7 +130,7 @@ class UserHeapSource : public std::enable_shared_from_this<UserHeapSource> {
 
     std::string where_;
     const Session* session_ = nullptr;
-    const pid_t owner_;
+    const ProcessMark mark_;
     const std::shared_ptr<ArmedEvent> event_;
     mutable std::mutex mutex_;
     std::shared_ptr<HeapTaker> sender_;  ///< null: not made yet, or ended

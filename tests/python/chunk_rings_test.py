@@ -107,6 +107,14 @@ def test_the_end_of_a_ring():
         ring.get_nowait()
 
 
+def test_only_chunks_go_into_a_ring():
+    ring = recv.ChunkRingbuffer(2)
+    for put in (ring.put, ring.put_nowait):
+        with pytest.raises(TypeError, match="7 is no Chunk"):
+            put(7)
+    assert ring.empty()
+
+
 def test_descriptors_tell():
     ring = recv.ChunkRingbuffer(1)
 

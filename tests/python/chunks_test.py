@@ -181,6 +181,16 @@ def test_wrong_arrays_are_refused(buffer):
         recv.Chunks(LINE, buffers=[*good, buffer])
 
 
+def test_unknown_settings_are_named():
+    with pytest.raises(TypeError, match="ChunkStream has no 'endpoint'; it has endpoints, "):
+        recv.ChunkStream(LINE, endpoint="239.1.2.3:7148")
+    with pytest.raises(TypeError, match="ChunkStreamGroup has no 'widow'; it has endpoints, "):
+        recv.ChunkStreamGroup(LINE, widow=3)
+    group = recv.ChunkStreamGroup(LINE, backend="kernel")
+    with pytest.raises(TypeError, match="a stream of a group has no 'ques'; it has endpoints, "):
+        group.add(ques=dpdk_spead.InprocQueue())
+
+
 def test_a_wait_ends_in_time_and_nothing_waits():
     queue = dpdk_spead.InprocQueue()
     stream = recv.ChunkStream(LINE, queue=queue)

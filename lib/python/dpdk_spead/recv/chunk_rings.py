@@ -13,6 +13,12 @@ __all__ = ["AsyncChunkRingbuffer", "Chunk", "ChunkRingPair", "ChunkRingbuffer"]
 _Waiting = Deque["asyncio.Future[None]"]
 
 
+def _chunk(value: Any) -> Chunk:
+    if not isinstance(value, Chunk):
+        raise TypeError(f"chunk ring: {value!r} is no Chunk")
+    return value
+
+
 class ChunkRingbuffer(ChunkRing):
     """Carries chunks between users and streams, and keeps them alive: the same objects come out that went in.
 
@@ -25,7 +31,11 @@ class ChunkRingbuffer(ChunkRing):
 
     def put(self, chunk: Chunk) -> None:
         """Puts a chunk in. Waits for room. Raises Stopped, and ValueError for a chunk without memory."""
-        self._put(chunk)
+        self._put(_chunk(chunk))
+
+    def put_nowait(self, chunk: Chunk) -> None:
+        """Puts a chunk in. Raises Full without room, Stopped, and ValueError for a chunk without memory."""
+        super().put_nowait(_chunk(chunk))
 
     def __iter__(self) -> "ChunkRingbuffer":
         return self

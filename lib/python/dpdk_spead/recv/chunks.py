@@ -289,6 +289,15 @@ def _settings(
     return settings
 
 
+def _settings_of(kind: str, settings: Dict[str, Any]) -> Dict[str, Any]:
+    """Returns the settings of an object that takes them by keyword. Raises TypeError for one that it does not have."""
+    names: Dict[str, Any] = _settings.__kwdefaults__
+    for name in settings:
+        if name not in names:
+            raise TypeError(f"{kind} has no {name!r}; it has {', '.join(names)}")
+    return _settings(**settings)
+
+
 class _Taking:
     """Takes chunks from `chunks`, for streams and groups."""
 
@@ -373,7 +382,7 @@ class ChunkStream(_Taking):
         start: bool = True,
         **settings: Any,
     ) -> None:
-        all_settings = _settings(**settings)
+        all_settings = _settings_of("ChunkStream", settings)
         self.chunks, self.placement = _chunks_of(placement, chunks, buffers, dtype)
         _live.add(self)
         self._native = _native.ChunkStream(all_settings, self.placement._made(), self.chunks._ring)
@@ -423,7 +432,7 @@ class ChunkStreamGroup(_Taking):
         self.chunks, self.placement = _chunks_of(placement, chunks, buffers, dtype)
         self._backend = backend
         # Its window needs no source.
-        settings = _settings(backend="kernel", **window)
+        settings = _settings_of("ChunkStreamGroup", {"backend": "kernel", **window})
         self._native = _native.ChunkGroup(settings, backend == "port", self.placement._made(), self.chunks._ring)
         self.streams: List[ChunkStream] = []
 
@@ -435,7 +444,8 @@ class ChunkStreamGroup(_Taking):
         member.chunks = self.chunks
         _live.add(member)
         member.placement = own or self.placement
-        member._native = self._native.add(_settings(**settings), None if own is None else own._made())
+        all_settings = _settings_of("a stream of a group", settings)
+        member._native = self._native.add(all_settings, None if own is None else own._made())
         self.streams.append(member)
         return member
 

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The wheel: what it would hold, by its configuration. DPDK_SPEAD_WHEEL=1 builds it, too, which takes minutes."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+PACKAGE = TOP / "lib/python/dpdk_spead"
+PROJECT = tomllib.loads((TOP / "pyproject.toml").read_text())
+NATIVE = "_native"
+
+
+def run(*words, **options):
+    # A sanitizer that is loaded before this interpreter does not belong into compilers.
+    environment = {key: value for key, value in os.environ.items() if key not in ("LD_PRELOAD", "PYTHONPATH")}
+    done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env=environment | options.pop("env", {}), check=False, **options)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def modules():
+    """Returns the files of the package in this tree, below its directory."""
+    return {str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*") if path.suffix in (".py", ".pyi", ".typed")}
+
+
+def without_extension(paths):
+    """Returns the paths but for the compiled module's, of which there is one."""
+    compiled = [path for path in paths if Path(path).suffix == ".so"]
+    assert len(compiled) == 1 and Path(compiled[0]).name.startswith(NATIVE), compiled
+    return set(paths) - set(compiled)
+
+
+def test_its_description_is_a_right_one():
+    metadata = pytest.importorskip("pyproject_metadata").StandardMetadata.from_pyproject(PROJECT, TOP)
+    assert metadata.name == "dpdk-spead" and metadata.dynamic == ["version"]
+    assert [requirement.name for requirement in metadata.dependencies] == ["numpy"]
+    assert "Python" in metadata.readme.text and "BSD" in metadata.license.text
+    assert metadata.requires_python.contains("{}.{}.{}".format(*sys.version_info))
+
+
+def test_it_holds_the_whole_package_and_nothing_else(tmp_path):
+    pytest.importorskip("mesonpy")
+    arguments = PROJECT["tool"]["meson-python"]["args"]
+    (tags,) = [word.removeprefix("--tags=") for word in arguments["install"]]
+    run("meson", "setup", tmp_path, TOP, *arguments["setup"], timeout=300)
+    plan = json.loads(run("meson", "introspect", "--install-plan", tmp_path))
+    held = [entry["destination"].partition("/dpdk_spead/")
+            for kind in plan.values() for entry in kind.values() if entry["tag"] in tags.split(",")]
+    assert len({root for root, _, _ in held}) == 1, held
+    assert without_extension([path for _, _, path in held]) == modules()
+
+
+@pytest.mark.skipif("DPDK_SPEAD_WHEEL" not in os.environ, reason="takes minutes; DPDK_SPEAD_WHEEL=1 asks for it")
+def test_it_is_built_and_works_without_the_library(tmp_path):
+    pytest.importorskip("mesonpy")
+    pytest.importorskip("build")
+    source = tmp_path / "source"  # the build writes into it
+    shutil.copytree(TOP, source, ignore=shutil.ignore_patterns(".git", "build*", "shared"))
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, cwd=source)
+    (wheel,) = tmp_path.glob("dpdk_spead-*.whl")
+    unpacked = tmp_path / "unpacked"
+    with zipfile.ZipFile(wheel) as file:
+        file.extractall(unpacked)
+    package = unpacked / "dpdk_spead"
+    assert without_extension([str(p.relative_to(package)) for p in package.rglob("*") if p.is_file()]) == modules()
+    assert {path.name.split("-")[0] for path in unpacked.iterdir()} == {"dpdk_spead"}, list(unpacked.iterdir())
+    (native,) = package.glob(NATIVE + "*.so")
+    assert "libdpdk-spead" not in run("ldd", native)
+    elsewhere = {"PYTHONPATH": str(unpacked)}
+    assert "10 of 10 heaps" in run(sys.executable, TOP / "docs/examples/python/inproc.py", env=elsewhere, cwd=tmp_path)
+    assert "on DPDK " in run(sys.executable, "-m", "dpdk_spead", env=elsewhere, cwd=tmp_path)

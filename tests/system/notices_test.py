@@ -4,15 +4,22 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
+import unittest
 from pathlib import Path
 
 import harness
 import ring
+
+try:
+    import redis
+except ImportError:
+    redis = None
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs/examples/notices"
 
@@ -91,16 +98,13 @@ class Notices(harness.ProgramTest):
         running = self.running(kind="raw", directory=self.directory / "out")
         fakes = self.directory / "fakes"
         fakes.mkdir()
-        (fakes / "redis.py").write_text(
-            "class Redis:\n def __init__(self, host): self.host = host\n"
-            " def publish(self, channel, text): print(self.host, channel, text, flush=True)\n", encoding="utf-8")
         (fakes / "kafka.py").write_text(
             "class KafkaProducer:\n def __init__(self, bootstrap_servers, key_serializer, value_serializer):\n"
             "  self.key, self.value = key_serializer, value_serializer\n"
             " def send(self, topic, key, value): print(topic, self.key(key), self.value(value), flush=True)\n"
             " def flush(self): pass\n", encoding="utf-8")
-        for example, begins in (("open_chunk.py", "s0 chunk "), ("to_redis.py", 'localhost chunks.s0 {"notice": '),
-                                ("to_kafka.py", "chunks b's0' b'{\"notice\": "), ("notices.py", "{'notice': ")):
+        for example, begins in (("open_chunk.py", "s0 chunk "), ("to_kafka.py", "chunks b's0' b'{\"notice\": "),
+                                ("notices.py", "{'notice': ")):
             with self.subTest(example):
                 with subprocess.Popen([sys.executable, EXAMPLES / example, f"unix:{self.path}"], text=True,
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -111,6 +115,31 @@ class Notices(harness.ProgramTest):
                                         f"{lines}\n{'' if lines[0] else process.stderr.read()}")
                     finally:
                         process.terminate()
+        self.end(running)
+
+    @unittest.skipIf(redis is None or not shutil.which("redis-server"),
+                     "redis-server or python3-redis is not installed (scripts/deps --python)")
+    def test_redis_gets_the_notices(self):
+        place = self.directory / "redis"
+        server = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", place, "--save", "", "--dir", self.directory],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.terminate)
+        running = self.running()
+        running.wait_for(place.is_socket, "Redis")
+        subscriber = redis.Redis.from_url(f"unix://{place}").pubsub()
+        self.addCleanup(subscriber.close)
+        subscriber.subscribe("chunks.s0")
+        limit = 30 * harness.PATIENCE
+        self.assertEqual(subscriber.get_message(timeout=limit)["type"], "subscribe")
+        with subprocess.Popen([sys.executable, EXAMPLES / "to_redis.py", f"unix:{self.path}", f"unix://{place}"],
+                              text=True, stderr=subprocess.PIPE) as example:
+            try:
+                seen = [subscriber.get_message(timeout=limit) for _ in range(20)]
+                self.assertTrue(all(seen), f"{seen} {example.stderr.read() if example.poll() is not None else ''}")
+            finally:
+                example.terminate()
+        self.check_row([json.loads(message["data"]) for message in seen])
         self.end(running)
 
     def test_clients_that_read_nothing_or_vanish_delay_nobody(self):

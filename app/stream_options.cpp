@@ -285,6 +285,12 @@ void need_two_ports(const Plan& plan) {
     if (plan.ports.size() != 2)
         throw_usage("--two-paths", "{} port{} given; name the ports of both paths, each with --port",
                     plan.ports.size(), plan.ports.size() == 1 ? " is" : "s are");
+    if (plan.ports[0].device == plan.ports[1].device)
+        throw_usage(
+            "--two-paths",
+            "both paths have the port {}; name the ports of both. Paths with one port and two groups need "
+            "a configuration file (`paths = [\"p0\", \"p0\"]`)",
+            plan.ports[0].device);
 }
 
 /// Makes the two ports the paths of every stream.

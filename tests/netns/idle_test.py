@@ -31,17 +31,18 @@ def waits_for_events(running):
 
 class Idle(namespaces.NamespaceTest):
     def receive(self, mode, device, *words):
-        running = self.start("recv", "239.1.1.1:7148", "--sink", "verify", "--exit-on-stop", "--poll", mode, "--port", device,
+        group = self.FAMILY.group(1)
+        running = self.start("recv", self.FAMILY.endpoint(group), "--sink", "verify", "--exit-on-stop", "--poll", mode, "--port", device,
                              *words, prefix=self.inside)
-        running.wait_for(lambda: "239.1.1.1" in self.groups_joined(), "membership")
+        running.wait_for(lambda: group in self.groups_joined(), "membership")
         return running
 
     def send(self, heaps):
         sender = self.sender()
         for count in range(1, heaps + 1):
-            for packet in wire.packetise(count, [(0x1000, wire.verify_words(count, 2000))]):
-                sender.sendto(packet, ("239.1.1.1", 7148))
-        sender.sendto(wire.stop(heaps + 1), ("239.1.1.1", 7148))
+            for packet in wire.packetise(count, [(0x1000, wire.verify_words(count, 2000))], max_packet_size=1452):
+                sender.sendto(packet, (self.FAMILY.group(1), 7148))
+        sender.sendto(wire.stop(heaps + 1), (self.FAMILY.group(1), 7148))
 
     def test_every_mode_receives_everything(self):
         for mode in ("busy", "adaptive", "interrupt"):
@@ -75,6 +76,10 @@ class Idle(namespaces.NamespaceTest):
     def test_who_also_sends_polls_and_says_so(self):
         finished = self.run_program("loopback", "--poll", "interrupt", "--heaps", 10)
         self.assertRegex(finished.err, r"lcore 1 polls adaptively: it also sends")
+
+
+class Idle6(Idle):
+    FAMILY = namespaces.V6
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import harness
 class SmallerPeer(namespaces.NamespaceTest):
     def test_the_mtu_is_named_while_the_sender_stands_still(self):
         namespaces.ip("link", "set", "peer", "mtu", "1500", namespace=self.far)
-        running = self.start("send", "239.1.1.1:7148", "--port", "net_af_packet0,iface=dut", "--max-packet-size", 8972,
+        running = self.start("send", self.FAMILY.endpoint(self.FAMILY.group(1)), "--port", "net_af_packet0,iface=dut", "--max-packet-size", 9000 - self.FAMILY.headers,
                              prefix=self.inside)
         running.wait_for(lambda: "send d0 is stuck: port p0 has taken nothing for a second; the first suspect is the MTU"
                          in running.text(1), "event")
@@ -17,7 +17,11 @@ class SmallerPeer(namespaces.NamespaceTest):
         running.interrupt()
         finished = running.wait()
         self.assertEqual([f["cause"] for f in finished.report["findings"]], ["port_takes_nothing"])
-        self.assertIn("lower --max-packet-size (1472 fits 1500)", finished.out)
+        self.assertIn(f"lower --max-packet-size ({1500 - self.FAMILY.headers} fits 1500)", finished.out)
+
+
+class SmallerPeer6(SmallerPeer):
+    FAMILY = namespaces.V6
 
 
 if __name__ == "__main__":

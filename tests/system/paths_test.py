@@ -259,6 +259,9 @@ class TwoPaths(harness.ProgramTest):
         one, other = self.ports([], [])
         self.refused("recv", "--two-paths", ENDPOINT, "--port", one, says=("--two-paths", "1 port is given"))
         self.refused("send", "--two-paths", ENDPOINT, "--port", one, says=("--two-paths", "1 port is given"))
+        for command in ("recv", "send"):
+            self.refused(command, "--two-paths", ENDPOINT, "--port", one, "--port", one,
+                         says=("--two-paths", "both paths have the port", 'paths = ["p0", "p0"]'))
         self.refused("send", ENDPOINT, "--port", one, "--port", other, says=("--port", "or give --two-paths"))
         self.refused("recv", "--two-paths", ENDPOINT, "--port", one, "--port", other, "--in-order",
                      says=("--in-order", "has two paths"))

@@ -232,6 +232,32 @@ TEST_F(Steer, FragmentsStayWithTheKernel) {
     EXPECT_EQ(action(Shape{.fragment = 0x0000}), XDP_REDIRECT);
 }
 
+TEST_F(Steer, FragmentedPacketsOfEndpointsAreCountedByTheirFirstFragment) {
+    want();
+    action(Shape{.fragment = 0x2000});
+    action(Shape{.fragment = 0x2001});
+    action(Shape{.fragment = 0x00B9});
+    action(Shape{.fragment = 0x2000, .protocol = 6});
+    EXPECT_EQ(passed(kGroup, kPort), std::pair(std::uint64_t{1}, IpAddress(kSource)));
+    EXPECT_EQ(hits(), 0U);
+}
+
+TEST_F(Steer, FragmentedPacketsOfIpv6AreCountedByTheirFirstFragment) {
+    want(key(kGroup6));
+    const auto fragment = [](unsigned next, unsigned offset) {
+        return Shape6{
+            .next_header = 44,
+            .extension = Bytes{static_cast<std::uint8_t>(next), 0, static_cast<std::uint8_t>(offset >> 8),
+                               static_cast<std::uint8_t>(offset), 0, 0, 0, 7}};
+    };
+    EXPECT_EQ(action(fragment(17, 1)), XDP_PASS);
+    EXPECT_EQ(action(fragment(17, 0)), XDP_PASS);  // the only one
+    EXPECT_EQ(action(fragment(17, 0x05A9)), XDP_PASS);
+    EXPECT_EQ(action(fragment(6, 1)), XDP_PASS);
+    EXPECT_EQ(passed(kGroup6, kPort), std::pair(std::uint64_t{2}, IpAddress(kSource6)));
+    EXPECT_EQ(hits(key(kGroup6)), 0U);
+}
+
 TEST_F(Steer, IpOptionsAreSkipped) {
     want();
     for (unsigned words = 6; words <= 15; ++words) {
@@ -297,7 +323,7 @@ TEST_F(Steer, UdpThatIsLeftToTheKernelIsCountedByItsEndpoint) {
     action(Shape{.source = kSource + 2});
     action(Shape{.port = kPort + 1});
     action(Shape{.protocol = 6});
-    action(Shape{.fragment = 0x2000});
+    action(Shape{.fragment = 0x2001});
     EXPECT_EQ(action(Shape{}), XDP_REDIRECT);
     EXPECT_EQ(passed(kGroup, kPort).first, 2U);
     EXPECT_NE(passed(kGroup, kPort).second, IpAddress(kSource));

@@ -18,7 +18,7 @@
 #include "observe/report_file.hpp"
 #include "runtime/event_command.hpp"
 #include "runtime/layout_busy.hpp"
-#include "runtime/stored_heaps.hpp"
+#include "runtime/stored_stream.hpp"
 
 namespace spead::app {
 
@@ -55,7 +55,7 @@ void check_inputs(const RunOptions& options) {
 void check_stored_heaps(const runtime::Plan& plan) {
     for (const runtime::SendPlan& send : plan.sends)
         if (!send.from.empty())
-            runtime::StoredHeaps(send.from, wire::Flavour(send.address_bits)).check();
+            runtime::StoredStream::open(send.from, wire::Flavour(send.address_bits))->check();
 }
 
 /// Refuses before EAL starts a run that would fail after it.

@@ -13,6 +13,7 @@
 
 #include "base/log.hpp"
 #include "runtime/notice_address.hpp"
+#include "runtime/stored_stream.hpp"
 
 namespace spead::process {
 
@@ -72,7 +73,7 @@ std::vector<PathInUse> paths_in_use(std::span<const port::PlannedPort> ports, co
     }
     for (const runtime::SendPlan& s : plan.sends)
         if (!s.from.empty())
-            add_read(paths, s.from);
+            add_read(paths, runtime::StoredStream::path_of(s.from));
     for (const runtime::ReceivePlan& r : plan.receives) {
         if (runtime::has_directory(r.sink.kind))
             for (const std::string& directory : runtime::directories_of(r.sink))

@@ -13,7 +13,7 @@
 #include "capture/pcap_series.hpp"
 #include "runtime/chunk_file_sink.hpp"
 #include "runtime/file_sink.hpp"
-#include "runtime/stored_heaps.hpp"
+#include "runtime/stored_stream.hpp"
 
 namespace spead::runtime {
 
@@ -57,7 +57,7 @@ void check_files(const Plan& plan, std::span<const port::PlannedPort> ports) {
     }
     for (const SendPlan& s : plan.sends)
         if (!s.from.empty())
-            uses.push_back(FileUse::planned(StoredHeaps::index_path(s.from), FileUse::Way::read,
+            uses.push_back(FileUse::planned(StoredStream::index_path(s.from), FileUse::Way::read,
                                             fmt::format("send {} reads", s.name), "send " + s.name));
     for (const ReceivePlan& r : plan.receives) {
         if (has_directory(r.sink.kind)) {

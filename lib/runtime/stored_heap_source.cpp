@@ -18,14 +18,14 @@ namespace {
 constexpr std::uint64_t kSlotAlignment = 64;
 
 /// Returns the bytes of memory for each heap in flight.
-std::uint64_t slot_bytes(const StoredHeaps::Sum& sum) {
+std::uint64_t slot_bytes(const StoredStream::Sum& sum) {
     return (std::max<std::uint64_t>(sum.largest, 1) + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
 }
 
 }  // namespace
 
 StoredHeapSource::Checked::Checked(const SendPlan& plan)
-    : heaps(plan.from, wire::Flavour(plan.address_bits)), sum(heaps.check()) {}
+    : heaps(StoredStream::open(plan.from, wire::Flavour(plan.address_bits))), sum(heaps->check()) {}
 
 StoredHeapSource::StoredHeapSource(const SendPlan& plan, send::Sender& sender, memory::RegionTable& regions)
     : StoredHeapSource(plan, sender, regions, Checked(plan)) {}
@@ -35,20 +35,18 @@ StoredHeapSource::StoredHeapSource(const SendPlan& plan, send::Sender& sender, m
     : SubmittingSource(plan, sender, regions, (std::size_t{plan.max_heaps} + 1) * slot_bytes(checked.sum)),
       stored_(std::move(checked.heaps)),
       slots_(std::size_t{plan.max_heaps} + 1) {
-    const StoredHeaps::Sum& sum = checked.sum;
+    const StoredStream::Sum& sum = checked.sum;
     for (std::size_t i = 0; i < slots_.size(); i++)
         slots_[i].payload = {memory_.base() + i * slot_bytes(sum), slot_bytes(sum)};
     log_notice(LogType::runtime, "send {}: {} of stream {} {} stored in {}, the largest with {}", plan_.name,
                counted(sum.heaps, "heaps"), sum.stream, word_for(sum.heaps, "is", "are"), plan_.from,
                human_size(sum.largest));
     if (sum.incomplete > 0)
-        log_warning(LogType::runtime, "send {}: {} of {} {} no payload, or another file, and {} left out",
-                    plan_.name, counted(sum.incomplete, "lines"), StoredHeaps::index_path(plan_.from),
-                    word_for(sum.incomplete, "has", "have"), word_for(sum.incomplete, "is", "are"));
+        log_warning(LogType::runtime, "send {}: {}", plan_.name, stored_->left_out(sum));
 }
 
 void StoredHeapSource::start_again(const Lockstep::Used&) {
-    stored_.rewind();
+    stored_->rewind();
     sent_ = 0;
 }
 
@@ -64,7 +62,7 @@ void StoredHeapSource::submit_all() {
 void StoredHeapSource::run_data() {
     StoredHeap stored;
     const auto read = [&] {
-        const bool found = stored_.next(stored);
+        const bool found = stored_->next(stored);
         if (found)
             last_cnt_ = stored.cnt;
         return found;
@@ -82,14 +80,14 @@ void StoredHeapSource::run_data() {
         if (slot == nullptr)
             return;
         if (stored.bytes > slot->payload.size())
-            throw_error(StoredHeaps::index_path(plan_.from),
-                        "line {} has changed since the start; start anew", stored.line);
+            throw_error(StoredStream::index_path(plan_.from), "{} has changed since the start; start anew",
+                        stored.where);
         make(*slot, stored);
         send::Submission s;
         s.heap = slot->heap.get();
         s.user = static_cast<HeapSlot*>(slot);
         s.cnt = stored.cnt;
-        s.substream = static_cast<std::uint32_t>(sent_ % plan_.endpoints.size());
+        s.substream = substream_of(stored);
         slot->busy = true;
         if (!submit(std::span(&s, 1))) {
             slot->busy = false;
@@ -99,11 +97,22 @@ void StoredHeapSource::run_data() {
     }
 }
 
+/// Returns the number of the endpoint that the heap goes to. Those that came to one go there again.
+std::uint32_t StoredHeapSource::substream_of(const StoredHeap& stored) const {
+    const std::uint64_t count = plan_.endpoints.size();
+    if (stored.endpoint && *stored.endpoint >= count)
+        throw_error(fmt::format("send {}", plan_.name),
+                    "{} came to endpoint {}, counted from 0, and there are {}; give as many endpoints as the "
+                    "stream had",
+                    stored.where, *stored.endpoint, count);
+    return static_cast<std::uint32_t>(stored.endpoint.value_or(sent_ % count));
+}
+
 /// Makes the heap in the slot. Bytes that belong to no item go between the items that they were between.
 void StoredHeapSource::make(Slot& slot, const StoredHeap& stored) {
     try {
         const wire::Flavour flavour(plan_.address_bits);
-        stored_.read(stored, slot.payload);
+        stored_->read(stored, slot.payload);
         slot.heap = std::make_unique<send::OutgoingHeap>(flavour);
         std::uint64_t at = 0;
         const auto fill = [&](std::uint64_t end) {
@@ -125,8 +134,7 @@ void StoredHeapSource::make(Slot& slot, const StoredHeap& stored) {
         fill(stored.bytes);
         slot.heap->set_repeat_pointers(plan_.repeat_items);
     } catch (const Error& error) {
-        throw_error(fmt::format("send {}", plan_.name), "the heap of line {} cannot be sent: {}", stored.line,
-                    error.what());
+        throw_error(fmt::format("send {}", plan_.name), "{} cannot be sent: {}", stored.where, error.what());
     }
 }
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/stored_heaps.hpp"
+#include "runtime/stored_stream.hpp"
 #include "runtime/submitting_source.hpp"
 
 namespace spead::runtime {
@@ -16,7 +16,7 @@ namespace spead::runtime {
 /// begins with the first heap again.
 class StoredHeapSource final : public SubmittingSource {
   public:
-    /// Checks the index and all places in it. Throws Error as StoredHeaps::check(), and when there is no
+    /// Checks the index and all places in it. Throws Error as StoredStream::check(), and when there is no
     /// memory.
     StoredHeapSource(const SendPlan& plan, send::Sender& sender, memory::RegionTable& regions);
     ~StoredHeapSource() override { end_thread(); }
@@ -33,8 +33,8 @@ class StoredHeapSource final : public SubmittingSource {
     struct Checked {
         explicit Checked(const SendPlan& plan);
 
-        StoredHeaps heaps;
-        StoredHeaps::Sum sum;
+        std::unique_ptr<StoredStream> heaps;
+        StoredStream::Sum sum;
     };
 
     StoredHeapSource(const SendPlan& plan, send::Sender& sender, memory::RegionTable& regions,
@@ -43,9 +43,10 @@ class StoredHeapSource final : public SubmittingSource {
     void start_again(const Lockstep::Used&) override;
     void submit_all() override;
     void run_data();
+    std::uint32_t substream_of(const StoredHeap& stored) const;
     void make(Slot& slot, const StoredHeap& stored);
 
-    StoredHeaps stored_;
+    std::unique_ptr<StoredStream> stored_;
     std::vector<Slot> slots_;
     std::uint64_t sent_ = 0;      ///< data heaps of this start, with those that were left out
     std::uint64_t last_cnt_ = 0;  ///< of the last data heap

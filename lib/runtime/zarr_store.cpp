@@ -275,6 +275,9 @@ std::string ZarrStore::attributes(std::int64_t first) const {
         text["time"]["first"] = *value;
     text["time"]["step"] = time.term.step;
     text["placement"] = content_.placement.text();
+    // The placement of other columns begins elsewhere.
+    if (const sink::Column& column = content_.column; !column.axis.empty())
+        text["column"] = {{"axis", column.axis}, {"index", column.index}, {"count", column.count}};
     return text.dump(1) + '\n';
 }
 

@@ -253,7 +253,7 @@ constexpr std::array kSendKeys{
         .example = "\"/data/out\"",
         .option = "--from",
         .word = "DIR|FILE.raw",
-        .help = "Sends the heaps that a file or raw sink has written",
+        .help = "Sends what a file, raw or zarr sink has written",
     },
     Key{
         .name = "copy_of",

@@ -116,7 +116,7 @@ TEST(StoredHeaps, RefusesBrokenLines) {
           Case{R"({"stream":"s0","cnt":1,"complete":true,"length":0,"items":7})"
                "\n",
                "`items` is no list"},
-          Case{std::string(StoredHeaps::kMostLine + 1, 'x'), "more than 4194304 bytes"},
+          Case{std::string(IndexLines::kMostLine + 1, 'x'), "more than 4194304 bytes"},
           Case{std::string(100'000, '[') + '\n', "no object of JSON"},
           Case{line("7"), "an item is no object"},
           Case{line(R"({"id":3,"immediate":1})"), "belongs to the protocol"},
@@ -184,8 +184,6 @@ TEST(StoredHeaps, RefusesPlacesOutsideOfFiles) {
     const Directory empty;
     EXPECT_THAT(error_of([&] { StoredHeaps(empty.path()); }), HasSubstr("cannot read the index"));
     EXPECT_THAT(error_of([&] { StoredHeaps(empty.file("none")); }), HasSubstr("no such directory or file"));
-    std::ofstream(empty.file("chunks.jsonl")) << "{}\n";
-    EXPECT_THAT(error_of([&] { StoredHeaps(empty.path()); }), HasSubstr("it has chunks, and only heaps"));
 }
 
 TEST(StoredHeaps, NoticesAFileThatIsCutMeanwhile) {

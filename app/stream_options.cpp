@@ -225,6 +225,7 @@ void add_recv_options(CLI::App& app, StreamWords& words) {
     options.key("receive.lcores", &words.receive);
     options.key("port.udp_checksum", &words.port);
     options.key("port.reassemble", &words.port);
+    options.key("port.split", &words.port);
 }
 
 void add_capture_options(CLI::App& app, StreamWords& words) {
@@ -277,6 +278,7 @@ void add_loopback_options(CLI::App& app, StreamWords& words) {
                  .then = [&words] { words.receive.max_live = words.send.max_heaps; }});
     add_receive_details(options, words);
     options.key("receive.lcores", &words.receive, {.help = "; the last of several sends"});
+    options.key("port.split", &words.port);
 }
 
 namespace {

@@ -18,6 +18,11 @@
 /// any frame. A held packet pins its whole buffer. For a card without striding queues, and for unsupported
 /// numbers, the PMD warns and uses one mbuf per packet. A pool that does not fit memory stops the port.
 ///
+/// `split` is its buffer split: a queue with two segments, of which the first has a length. The PMD pads the
+/// segments of a frame to a power of two, and descriptors count them. Only the first has headroom. One such
+/// queue turns vectors off for the port, and multi-packet queues. A frame of no more than the first segment's
+/// length comes in one mbuf.
+///
 /// The PMD copies up to 290 bytes of a packet into its descriptor from txqs_min_inline transmit queues on (8
 /// by default), going on into the second segment. The CPU must not read memory of a GPU, so both segments of
 /// such packets have the flag "mlx5_fine_granularity_inline". The PMD looks for it when the port starts.
@@ -40,6 +45,7 @@
 #include "drivers/interface.hpp"
 #include "drivers/mlx.hpp"
 #include "drivers/table.hpp"
+#include "port/split_sizes.hpp"
 
 namespace spead::drivers {
 
@@ -69,6 +75,7 @@ class Mlx5 final : public MlxDriver {
         c.late_free_segments = kLateSegments;
         c.rx_timestamps = port::RxTimestamps::device_clock;
         c.send_on_time = true;
+        c.splitting = port::Splitting::card;
         return c;
     }
 
@@ -121,6 +128,9 @@ void Mlx5::plan_mprq(const port::PortRequest& request, port::DeviceString& devic
     if (device.number("mprq_en", 0, 1).value_or(0) == 0 || request.rx_queues == 0) {
         return;
     }
+    if (request.split != 0)
+        throw_usage(where, "mprq_en=1 leaves packets whole, and `split` is {}; leave out one of the two",
+                    request.split);
     if (request.gathered_mbufs != 0)
         throw_usage(where,
                     "mprq_en=1 puts packets into memory of the PMD's own, which no engine of `gather` knows; "
@@ -164,6 +174,9 @@ port::PreparedDevice Mlx5::plan(const port::PortRequest& request) const {
     }
     auto plan = plan_on(request, device, netdev_of(card, where));
     plan_mprq(request, device, plan);
+    if (request.split != 0 && request.rx_queues != 0) {
+        plan.split = port::card_split(request, plan.capabilities.max_rx_frame, kMostDescriptors, plan.rx);
+    }
     if (request.send_on_time == port::UseDevice::must) {
         recommend(request, device, "tx_pp", kGranularity);
     }

@@ -24,6 +24,7 @@ class Null final : public port::Driver {
         c.tx_multi_segment = true;
         c.tx_external_buffer = true;
         c.tx_device_memory = true;
+        c.splitting = port::Splitting::software;
         c.max_rx_frame = c.max_tx_frame = port::kMaxPayload + port::frame_of(0);
         return c;
     }

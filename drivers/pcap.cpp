@@ -162,6 +162,7 @@ class Pcap final : public port::Driver {
         c.tx_external_buffer = true;
         c.lossless = true;
         c.finite = true;
+        c.splitting = port::Splitting::software;
         c.rx_timestamps = port::RxTimestamps::microseconds;
         c.max_rx_frame = kMaxRecord;
         c.max_tx_frame = kMaxChainFrame;
@@ -211,6 +212,8 @@ void Pcap::plan_interfaces(const Streams& streams, const std::string& where, por
     check_packet_socket(plan.name, where);
     plan.kept = {CAP_NET_RAW, CAP_NET_ADMIN};
     plan.capabilities.lossless = false;
+    // Its packets would be another machine's, and no test's.
+    plan.capabilities.splitting = port::Splitting::none;
     for (const auto* list : {&streams.rx_interfaces, &streams.tx_interfaces}) {
         for (const auto& interface : *list) {
             usable_interface(interface, where);

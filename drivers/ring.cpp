@@ -35,6 +35,7 @@ class Ring final : public port::Driver {
         c.tx_device_memory = true;
         c.lossless = true;
         c.receives_own = true;
+        c.splitting = port::Splitting::software;
         c.max_rx_frame = c.max_tx_frame = port::kMaxPayload + port::frame_of(0);
         return c;
     }

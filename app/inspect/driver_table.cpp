@@ -31,17 +31,18 @@ std::string steering(const port::Capabilities& c) {
 }  // namespace
 
 std::string driver_table(std::span<const port::Driver* const> drivers) {
-    using TableRow = std::array<std::string, 14>;
+    using TableRow = std::array<std::string, 15>;
     std::vector<TableRow> rows{{"driver", "named by", "steering", "membership", "chains sent", "zero copy",
-                                "from GPUs", "freed late", "interrupt", "by source", "lossless", "timestamps",
-                                "send times", "largest frame"}};
+                                "from GPUs", "splits", "freed late", "interrupt", "by source", "lossless",
+                                "timestamps", "send times", "largest frame"}};
     for (const port::Driver* driver : drivers) {
         const port::Capabilities c = driver->declared();
         rows.push_back({std::string(driver->name()), named_by(*driver), steering(c),
                         std::string(port::name_of(c.membership)), yes(c.tx_multi_segment),
                         yes(c.tx_multi_segment && c.tx_external_buffer), yes(c.tx_device_memory),
-                        fmt::format("{}", c.late_free_segments), yes(c.rx_interrupt), yes(c.spreads_sources),
-                        yes(c.lossless), std::string(port::name_of(c.rx_timestamps)), yes(c.send_on_time),
+                        std::string(port::name_of(c.splitting)), fmt::format("{}", c.late_free_segments),
+                        yes(c.rx_interrupt), yes(c.spreads_sources), yes(c.lossless),
+                        std::string(port::name_of(c.rx_timestamps)), yes(c.send_on_time),
                         fmt::format("{}", c.max_rx_frame)});
     }
     std::array<std::size_t, std::tuple_size_v<TableRow>> widths{};

@@ -22,12 +22,14 @@ namespace spead::app {
 using observe::Json;
 
 /// Lists the outcomes of a stream's packets that count as losses.
-inline constexpr std::array kLosses{
-    PacketOutcome::late,         PacketOutcome::malformed,    PacketOutcome::oversize,
-    PacketOutcome::heap_too_big, PacketOutcome::inconsistent, PacketOutcome::out_of_order,
-    PacketOutcome::no_memory,    PacketOutcome::no_item,      PacketOutcome::bad_length,
-    PacketOutcome::bad_step,     PacketOutcome::out_of_range, PacketOutcome::rejected,
-    PacketOutcome::no_chunk,     PacketOutcome::future,       PacketOutcome::invalid};
+inline constexpr std::array kLosses{PacketOutcome::late,         PacketOutcome::malformed,
+                                    PacketOutcome::oversize,     PacketOutcome::heap_too_big,
+                                    PacketOutcome::inconsistent, PacketOutcome::out_of_order,
+                                    PacketOutcome::no_memory,    PacketOutcome::no_item,
+                                    PacketOutcome::bad_length,   PacketOutcome::bad_step,
+                                    PacketOutcome::out_of_range, PacketOutcome::rejected,
+                                    PacketOutcome::no_chunk,     PacketOutcome::future,
+                                    PacketOutcome::invalid,      PacketOutcome::header_in_device};
 
 const Json& member(const Json& from, std::string_view name);
 std::uint64_t count(const Json& from, std::string_view name);

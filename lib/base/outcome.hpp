@@ -36,6 +36,7 @@ enum class PacketOutcome : std::uint8_t {
     future,        ///< too far ahead of the open chunks, and not yet believed
     invalid,       ///< its sender marks its data as invalid (a declared format)
     redundant,     ///< the stream has two paths, and the bytes are here already, most likely by the other one
+    header_in_device,  ///< the port cuts it inside its header, the rest of which lies in memory of a device
     count_
 };
 
@@ -68,10 +69,11 @@ inline constexpr std::size_t kPortOutcomes = static_cast<std::size_t>(PortOutcom
 inline constexpr std::size_t kHeapEnds = static_cast<std::size_t>(HeapEnd::count_);
 
 inline constexpr std::array<std::string_view, kPacketOutcomes> kPacketOutcomeNames{
-    "placed",       "duplicate",    "late",         "malformed", "oversize",   "heap_too_big",
-    "inconsistent", "out_of_order", "no_memory",    "filtered",  "held",       "captured",
-    "control",      "stopped",      "capture_full", "no_item",   "bad_length", "bad_step",
-    "out_of_range", "rejected",     "no_chunk",     "future",    "invalid",    "redundant"};
+    "placed",       "duplicate",    "late",         "malformed",    "oversize",
+    "heap_too_big", "inconsistent", "out_of_order", "no_memory",    "filtered",
+    "held",         "captured",     "control",      "stopped",      "capture_full",
+    "no_item",      "bad_length",   "bad_step",     "out_of_range", "rejected",
+    "no_chunk",     "future",       "invalid",      "redundant",    "header_in_device"};
 inline constexpr std::array<std::string_view, kPortOutcomes> kPortOutcomeNames{
     "stream", "malformed", "not_udp", "fragment", "bad_checksum", "unmatched",
     "igmp",   "arp",       "mld",     "ndp",      "reassembled",  "incomplete"};

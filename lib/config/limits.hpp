@@ -42,6 +42,8 @@ inline constexpr Limits<std::uint32_t> kMtu{68, 65535};
 inline constexpr Limits<std::uint16_t> kVlan{1, 4094};
 /// Limits datagrams in the making from fragments. At most 32768 buffers hold them.
 inline constexpr Limits<std::uint32_t> kReassembledDatagrams{16, kMostReassembled};
+/// Limits the bytes of split packets that stay with the CPU: from the longest headers before SPEAD's on.
+inline constexpr Limits<std::uint32_t> kSplit{134, 9216};
 inline constexpr Limits<std::uint64_t> kMemoryHeaps{4096, kMostHeapMemory};
 
 /// Limits received packets. 65507 bytes are the most that UDP carries in IPv4. 32 bytes are a SPEAD header

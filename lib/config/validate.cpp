@@ -24,6 +24,7 @@
 #include "config/shards.hpp"
 #include "config/sink_faults.hpp"
 #include "config/sink_rules.hpp"
+#include "config/split_rules.hpp"
 #include "runtime/chunk_sink.hpp"
 #include "runtime/paths.hpp"
 
@@ -159,6 +160,8 @@ class Rules {
                 fail(path + ".address6",
                      "{} cannot be the address of a host; give port `{}` one of its own, as in fd00::5",
                      to_string(six), port.name);
+            if (const auto fault = split_fault(plan_, port))
+                fail(fmt::format("{}.{}", path, fault->key), "{}", fault->what);
             const auto [other, fresh] = devices.emplace(port.device, port.name);
             if (!fresh)
                 fail(path + ".device",

@@ -33,6 +33,12 @@ class Engine {
 
     /// Makes memory for heaps, of at least `bytes`, aligned to 4 KiB. Throws Error.
     virtual std::shared_ptr<const memory::Region> allocate(std::size_t bytes) = 0;
+    /// Makes memory that a port receives payload into, of at least `bytes`, in whole pages of 2 MiB. Batches
+    /// may take from it at once. Throws Error where the engine has none that a card could write.
+    virtual std::shared_ptr<const memory::Region> allocate_packets(std::size_t bytes);
+    /// Returns where the CPU writes the first byte of such memory in place of a card, for ports of tests;
+    /// null: nowhere.
+    virtual std::byte* writable(const memory::Region& packets) noexcept;
     /// Makes memory known that packets arrive in, before the first of them. It stays until stop() has
     /// returned true. Throws Error.
     virtual void register_packets(std::span<std::byte> memory) { static_cast<void>(memory); }

@@ -92,7 +92,20 @@ FakeEngine::FakeEngine(std::shared_ptr<FakeMover> mover, const std::vector<unsig
 FakeEngine::~FakeEngine() = default;
 
 std::shared_ptr<const memory::Region> FakeEngine::allocate(std::size_t bytes) {
-    const auto made = std::make_shared<const FakeMemory>(bytes);
+    return add(std::make_shared<const FakeMemory>(bytes));
+}
+
+std::shared_ptr<const memory::Region> FakeEngine::allocate_packets(std::size_t bytes) {
+    return add(std::make_shared<const FakeMemory>(
+        bytes, "lower `buffer_size` (--buffer-size) or `max_packet_size` of the port's streams"));
+}
+
+std::byte* FakeEngine::writable(const memory::Region& packets) noexcept {
+    const auto memory = mover_->memory_of(packets.base, packets.length);
+    return memory ? memory->engine_address(packets.base) : nullptr;
+}
+
+std::shared_ptr<const memory::Region> FakeEngine::add(const std::shared_ptr<const FakeMemory>& made) {
     const std::shared_ptr<const memory::Region> region(made, &made->region());
     mover_->add(made);
     keep(region);

@@ -12,6 +12,8 @@
 
 namespace spead::gather {
 
+class FakeMemory;
+
 /// Lists the faults of a FakeEngine. Any thread changes them at any time.
 struct FakeEngineFaults {
     /// Lasts at most this long for each batch, by a random choice, beside the move itself.
@@ -36,6 +38,8 @@ class FakeEngine final : public ThreadedEngine {
     std::string_view name() const noexcept override { return "fake"; }
     memory::MemoryKind kind() const noexcept override { return memory::MemoryKind::device; }
     std::shared_ptr<const memory::Region> allocate(std::size_t bytes) override;
+    std::shared_ptr<const memory::Region> allocate_packets(std::size_t bytes) override;
+    std::byte* writable(const memory::Region& packets) noexcept override;
     void fetch(const std::byte* from, std::span<std::byte> to) override;
 
     /// Writes into the engine's memory, as a port does that receives payload into it. Throws Error outside of
@@ -48,6 +52,7 @@ class FakeEngine final : public ThreadedEngine {
 
   private:
     class FakeMover;
+    std::shared_ptr<const memory::Region> add(const std::shared_ptr<const FakeMemory>& made);
     explicit FakeEngine(std::shared_ptr<FakeMover> mover, const std::vector<unsigned>& cpus);
 
     std::shared_ptr<FakeMover> mover_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 #include "memory/region.hpp"
 
@@ -11,8 +12,8 @@ namespace spead::gather {
 /// engine reaches the same bytes through a second mapping. Control code.
 class FakeMemory {
   public:
-    /// Maps at least `bytes`, in whole pages of 2 MiB. Throws Error.
-    explicit FakeMemory(std::size_t bytes);
+    /// Maps at least `bytes`, in whole pages of 2 MiB. `fix`: what to do when they do not fit. Throws Error.
+    explicit FakeMemory(std::size_t bytes, std::string_view fix = "lower `gather_memory` of the stream");
     ~FakeMemory();
     FakeMemory(const FakeMemory&) = delete;
     FakeMemory& operator=(const FakeMemory&) = delete;

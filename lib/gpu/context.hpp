@@ -35,6 +35,7 @@ class Context {
     Context& operator=(const Context&) = delete;
 
     const Driver& driver() const noexcept { return *driver_; }
+    const std::shared_ptr<const Driver>& shared_driver() const noexcept { return driver_; }
     /// Makes it the context of the calling thread. Each thread does so once, before its first call. Throws
     /// Error.
     void use() const { driver_->call(&cuda::Api::use_context, context_); }

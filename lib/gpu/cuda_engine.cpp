@@ -20,6 +20,7 @@
 #include "gather/connections.hpp"
 #include "gather/engine_thread.hpp"
 #include "gpu/objects.hpp"
+#include "gpu/peer_memory.hpp"
 #include "gpu/registered_packets.hpp"
 #include "memory/mapping.hpp"
 
@@ -32,6 +33,8 @@ using gather::Batch;
 using gather::Channel;
 
 constexpr const char* kEngine = "engine cuda";
+/// Says that the GPU's own kernels see the writes of a card in their order (cuda::kRdmaWritesOrdering).
+constexpr int kOrderedForOwner = 100;
 /// Says how often the driver is asked about a batch whose word stays away: it may have failed.
 constexpr std::chrono::milliseconds kAsk{1};
 /// Keeps the words of streams in lines of their own.
@@ -49,6 +52,15 @@ struct HeapMemory {
     }
 
     DeviceMemory memory;
+    memory::Region region;
+};
+
+/// Holds memory that a card writes packets into.
+struct PacketMemory {
+    PacketMemory(const Context& context, std::size_t bytes)
+        : memory(PeerMemory::allocate(context.shared_driver(), bytes)), region(memory.region()) {}
+
+    PeerMemory memory;
     memory::Region region;
 };
 
@@ -271,6 +283,27 @@ CudaEngine::~CudaEngine() {
 std::shared_ptr<const memory::Region> CudaEngine::allocate(std::size_t bytes) {
     const auto made = std::make_shared<const HeapMemory>(work_->context, bytes);
     const std::shared_ptr<const memory::Region> region(made, &made->region);
+    work_->connections.keep(region);
+    return region;
+}
+
+std::shared_ptr<const memory::Region> CudaEngine::allocate_packets(std::size_t bytes) {
+    const DeviceFacts& gpu = work_->context->facts();
+    if (!gpu.rdma)
+        throw_error(kEngine,
+                    "{} does not let cards write its memory (GPUDirect RDMA): use a GPU that does, or leave "
+                    "out `split` of the port (--split)",
+                    gpu.name);
+    // A batch is begun after the card has told of its packets, and nothing flushes writes before.
+    if (gpu.writes_ordering < kOrderedForOwner)
+        throw_error(
+            kEngine,
+            "{} may show the writes of a card later than the card tells of them; leave out `split` of "
+            "the port (--split)",
+            gpu.name);
+    const auto made = std::make_shared<const PacketMemory>(*work_->context, bytes);
+    const std::shared_ptr<const memory::Region> region(made, &made->region);
+    work_->packets.add_of_gpu(region->bytes());
     work_->connections.keep(region);
     return region;
 }

@@ -39,6 +39,9 @@ class CudaEngine final : public gather::Engine {
     std::string_view name() const noexcept override { return "cuda"; }
     memory::MemoryKind kind() const noexcept override { return memory::MemoryKind::device; }
     std::shared_ptr<const memory::Region> allocate(std::size_t bytes) override;
+    /// Allocates memory that cards write (GPUDirect RDMA). Throws Error for a GPU that lets none, or that
+    /// does not show such writes in order.
+    std::shared_ptr<const memory::Region> allocate_packets(std::size_t bytes) override;
     /// Registers the pages that are not registered yet. Pages that neighbours share belong into one call.
     void register_packets(std::span<std::byte> memory) override;
     std::shared_ptr<gather::Channel> connect(std::size_t batches) override;

@@ -27,11 +27,22 @@ void RegisteredPackets::add(const ContextPointer& context, std::span<const std::
     join_neighbours();
 }
 
+void RegisteredPackets::add_of_gpu(std::span<const std::byte> memory) {
+    const auto begin = std::bit_cast<std::uintptr_t>(memory.data());
+    const std::uintptr_t end = begin + memory.size();
+    const std::lock_guard lock(mutex_);
+    // That of a port which was closed may have had the same addresses, or some of them.
+    std::erase_if(stretches_, [&](const Stretch& s) { return s.begin >= begin && s.end <= end; });
+    const auto after = std::ranges::upper_bound(stretches_, begin, {}, &Stretch::begin);
+    stretches_.insert(after, {begin, end});
+    join_neighbours();
+}
+
 void RegisteredPackets::join_neighbours() {
     std::vector<Stretch> joined;
     for (const Stretch& one : stretches_)
-        if (!joined.empty() && one.begin == joined.back().end)
-            joined.back().end = one.end;
+        if (!joined.empty() && one.begin <= joined.back().end)
+            joined.back().end = std::max(joined.back().end, one.end);
         else
             joined.push_back(one);
     stretches_ = std::move(joined);

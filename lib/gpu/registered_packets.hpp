@@ -17,6 +17,8 @@ class RegisteredPackets {
   public:
     /// Registers the pages of `memory` that are not registered yet. Control code. Throws Error.
     void add(const ContextPointer& context, std::span<const std::byte> memory);
+    /// Adds memory of the GPU, which needs no registration. It may have been known before. Control code.
+    void add_of_gpu(std::span<const std::byte> memory);
     /// Unregisters all of it. Control code; the GPU reads none of it.
     void clear() noexcept;
 

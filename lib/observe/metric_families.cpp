@@ -121,6 +121,9 @@ void add_stream_levels(std::vector<MetricFamily>& out, const Snapshot& now, cons
     PartFamilies f(out, now.streams, "stream");
     f.gauge("spead_stream_up", "1: the stream is received; 0: it is stopped, or its port is.",
             [](const StreamSnapshot& s) { return level(s.state == "received" ? 1 : 0); });
+    f.gauge("spead_stream_longest_header_bytes",
+            "Bytes of the longest header that lies in memory of a device, because its port cuts before that.",
+            [](const StreamSnapshot& s) { return level(s.longest_header); });
     f.gauge("spead_stream_healthy", "1: the stream is healthy; only of watched streams.",
             [](const StreamSnapshot& s) {
                 return s.health.empty() ? std::nullopt : std::optional<double>(s.health == "ok" ? 1 : 0);

@@ -68,6 +68,7 @@ void add_stream_details(Json& stream, const stats::StreamSnapshot& s) {
     info["ghosts_source"] = s.ghosts_source == 0 ? Json() : Json(spead::sender_text(s.ghosts_source));
     info["at_limit"] = s.packets_at_limit;
     info["control_bytes"] = s.control_bytes;
+    info["longest_header"] = s.longest_header;
     if (!s.path_ports.empty())
         info["recovered"] = stats::recovered_packets(s);
     info["carried"] = {

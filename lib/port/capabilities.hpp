@@ -24,6 +24,10 @@ enum class RxTimestamps : std::uint8_t {
     device_clock   ///< RTE_ETH_RX_OFFLOAD_TIMESTAMP: ticks of the device, or UTC nanoseconds
 };
 
+/// Says who can cut received packets into headers and data, which then lie in memory of a device: nobody, the
+/// card (RTE_ETH_RX_OFFLOAD_BUFFER_SPLIT), or this program, for tests, on devices without hardware.
+enum class Splitting : std::uint8_t { none, card, software };
+
 /// Holds the capabilities of a port: the driver file's declaration, masked with the device's report.
 struct Capabilities {
     Steering steering = Steering::software;
@@ -60,11 +64,24 @@ struct Capabilities {
     /// Says that the device sends a packet at the time that is written into it
     /// (RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP).
     bool send_on_time = false;
+    Splitting splitting = Splitting::none;
     std::uint64_t rx_offloads = 0;  ///< RTE_ETH_RX_OFFLOAD_*, granted
     std::uint64_t tx_offloads = 0;  ///< RTE_ETH_TX_OFFLOAD_*, granted
     /// Holds the mbuf flags of packets with memory of a GPU (Driver::device_memory_flags).
     std::uint64_t tx_device_flags = 0;
 };
+
+constexpr std::string_view name_of(Splitting s) {
+    switch (s) {
+        case Splitting::card:
+            return "yes";
+        case Splitting::software:
+            return "for tests";
+        case Splitting::none:
+            break;
+    }
+    return "-";
+}
 
 constexpr std::string_view name_of(Steering s) {
     switch (s) {

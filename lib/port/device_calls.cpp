@@ -43,6 +43,11 @@ int DeviceCalls::configure(std::uint16_t port, std::uint16_t rx, std::uint16_t t
     return rte_eth_dev_configure(port, rx, tx, &conf);
 }
 
+int DeviceCalls::rx_queue_setup(std::uint16_t port, std::uint16_t queue, std::uint16_t descriptors,
+                                unsigned socket, const rte_eth_rxconf& conf, rte_mempool* pool) {
+    return rte_eth_rx_queue_setup(port, queue, descriptors, socket, &conf, pool);
+}
+
 int DeviceCalls::start(std::uint16_t port) {
     return rte_eth_dev_start(port);
 }

@@ -8,12 +8,14 @@
 struct rte_device;
 struct rte_eth_conf;
 struct rte_eth_dev_info;
+struct rte_eth_rxconf;
 struct rte_eth_stats;
 struct rte_flow;
 struct rte_flow_action;
 struct rte_flow_attr;
 struct rte_flow_error;
 struct rte_flow_item;
+struct rte_mempool;
 
 /// Wraps the DPDK calls whose order matters to a device: isolation before configure, rules only while it
 /// runs, memory registered before it is mapped, and unmapped when nothing in flight needs it. Wraps its clock
@@ -29,6 +31,8 @@ class DeviceCalls {
 
     virtual int info(std::uint16_t port, rte_eth_dev_info& info);
     virtual int configure(std::uint16_t port, std::uint16_t rx, std::uint16_t tx, const rte_eth_conf& conf);
+    virtual int rx_queue_setup(std::uint16_t port, std::uint16_t queue, std::uint16_t descriptors,
+                               unsigned socket, const rte_eth_rxconf& conf, rte_mempool* pool);
     virtual int start(std::uint16_t port);
     virtual int stop(std::uint16_t port);
     virtual int close(std::uint16_t port);

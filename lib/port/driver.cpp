@@ -10,6 +10,7 @@
 #include "port/buffer_loans.hpp"
 #include "port/device_name.hpp"
 #include "port/device_string.hpp"
+#include "port/split_sizes.hpp"
 
 namespace spead::port {
 
@@ -101,6 +102,22 @@ PreparedDevice plan_device(const PortRequest& request, const NamedDevice& named)
     }
 }
 
+/// Has this program cut the packets, for tests, unless a card does it.
+void need_split(const PortRequest& request, PreparedDevice& device) {
+    if (device.split)
+        return;
+    if (device.capabilities.splitting != Splitting::software)
+        throw_usage(where(request),
+                    "`split` is {}, and {} receives packets of other machines that nothing splits; leave out "
+                    "`split` (--split)",
+                    request.split, device.devargs);
+    device.split = software_split(request);
+    device.remarks.push_back(fmt::format(
+        "{}: no card splits packets of {}: the program copies each into headers and data, which is "
+        "for tests, and slower than without `split`",
+        where(request), device.name));
+}
+
 }  // namespace
 
 std::string where(const PortRequest& request) {
@@ -178,8 +195,11 @@ std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
             request.rx_queues = driver.grant_queues(request);
         }
         check_times(request, driver, table);
+        check_split(request, driver, table);
         planned.push_back({request, &driver, plan_device(request, named[i])});
         check_reassembly(request, driver, planned.back().device.capabilities);
+        if (request.split != 0 && request.rx_queues != 0)
+            need_split(request, planned.back().device);
         const std::uint32_t in_the_making =
             request.reassembled_datagrams == 0 ? 0 : reassembly_places(request.reassembled_datagrams);
         planned.back().device.device_bytes += in_the_making * kReassemblyBytes;
@@ -195,6 +215,8 @@ std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
         if (const std::uint32_t more = request.held_mbufs + request.gathered_mbufs +
                                        in_the_making * kMostFragments + (lends ? request.lent_mbufs : 0);
             more != 0) {
+            if (planned.back().device.split)
+                add_mbufs(*planned.back().device.split, more);
             QueueSizes& rx = planned.back().device.rx;
             rx = queue_sizes(rx.descriptors, rx.mbufs + more, rx.data_room, rx.cache);
             if (const std::uint32_t slot = planned.back().device.rx_slot; slot != 0) {

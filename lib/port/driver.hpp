@@ -19,6 +19,10 @@
 #include "port/sizes.hpp"
 #include "port/steering.hpp"
 
+namespace spead::gather {
+class Engine;
+}
+
 /// Declares the interface of a family of poll-mode drivers to lib/port. The families are in drivers/, one
 /// small file each, and are found through an explicit table (drivers/table.hpp), because linkers drop static
 /// registration.
@@ -57,6 +61,9 @@ struct PortRequest {
     /// Limits the datagrams in the making from IP fragments; each pool has buffers for their fragments. 0:
     /// none.
     std::uint32_t reassembled_datagrams = 0;
+    /// Holds the first bytes of a received packet that lie in memory of the CPU; the rest lies in that of
+    /// PlannedPort::payload_engine. 0: packets stay whole.
+    std::uint32_t split = 0;
     UseDevice timestamps = UseDevice::never;  ///< arrival times of the device
     UseDevice send_on_time = UseDevice::never;
     std::size_t buffer_size = 0;  ///< bytes of packets a receive queue should hold (`--buffer-size`)
@@ -76,6 +83,22 @@ struct SourceFile {
     std::uint64_t packets = 0;         ///< whole records, all of them delivered before the source ends
     std::uint32_t largest_packet = 0;  ///< bytes
     bool truncated = false;            ///< the file ends inside record `packets` + 1
+};
+
+/// Describes the pools of a receive queue whose packets are cut (port/split_sizes.hpp). Where the card cuts,
+/// `headers` are the queue's own pool.
+struct SplitSizes {
+    std::uint32_t at = 0;  ///< bytes that stay with the CPU
+    Splitting by = Splitting::none;
+    QueueSizes headers;
+    QueueSizes payload;  ///< `pool_bytes`: without the data, which lie in memory of a device
+
+    /// Returns the memory of the device for one queue.
+    std::size_t device_bytes() const { return std::size_t{payload.mbufs} * payload.data_room; }
+    /// Returns the EAL memory of the queue's pools beside PreparedDevice::rx.
+    std::size_t more_eal_bytes() const {
+        return payload.pool_bytes + (by == Splitting::software ? headers.pool_bytes : 0);
+    }
 };
 
 /// Describes the MTU of the network interface behind a port, and its effect on the requested packets.
@@ -118,7 +141,8 @@ struct PreparedDevice {
     /// them. `mbufs` is the need of a sender's pool so that it does not run dry, `data_room` the need of one
     /// whole packet.
     QueueSizes tx;
-    std::size_t device_bytes = 0;  ///< EAL memory the device takes besides the pools
+    std::optional<SplitSizes> split;  ///< none: packets stay whole
+    std::size_t device_bytes = 0;     ///< EAL memory the device takes besides the pools
     std::size_t outside_bytes =
         0;  ///< memory it takes outside EAL: the kernel's rings, memory shared with a peer
     std::vector<SourceFile> sources;   ///< one per receive queue of the device when it is finite, else empty
@@ -130,7 +154,9 @@ struct PreparedDevice {
 
     /// Returns the EAL memory for this port: `-m` is the sum over all ports plus the needs of senders and
     /// queues.
-    std::size_t eal_bytes() const { return device_bytes + rx_pools * rx.pool_bytes; }
+    std::size_t eal_bytes() const {
+        return device_bytes + rx_pools * (rx.pool_bytes + (split ? split->more_eal_bytes() : 0));
+    }
 };
 
 class Driver {
@@ -222,6 +248,8 @@ struct PlannedPort {
     PreparedDevice device;
     /// Holds the loans of its buffers, of every device that is opened for it; null: heaps are copied.
     std::shared_ptr<BufferLoans> loans{};
+    /// Makes the memory that payload is received into, where packets are cut.
+    std::shared_ptr<gather::Engine> payload_engine{};
 };
 
 /// Plans all ports of a run; changes nothing, works before EAL is initialised (`--check`, EAL's `-m`).

@@ -9,6 +9,7 @@
 
 #include "base/counted.hpp"
 #include "base/error.hpp"
+#include "gather/engine.hpp"
 #include "port/port_state.hpp"
 #include "wire/net.hpp"
 
@@ -24,7 +25,8 @@ RxQueue Port::rx_queue(std::uint16_t i) const {
     }
     RxQueue queue = bind_rx(s.rx[i]);
     queue.pool = s.device.capabilities.receives_own ? nullptr : rx_pool(i);
-    return queue;
+    queue.splits = s.split != nullptr;
+    return queue.splits && s.device.split->by == Splitting::software ? s.split->cutting(i, queue) : queue;
 }
 
 TxQueue Port::tx_queue(std::uint16_t i) const {
@@ -103,6 +105,11 @@ std::string Port::sizes() const {
     std::vector<std::string> parts;
     if (s.device.rx_pools > 0) {
         parts.push_back(fmt::format("receive {} x {}", s.device.rx_pools, to_string(s.device.rx)));
+    }
+    if (s.split != nullptr) {
+        parts.push_back(fmt::format("packets cut after {} bytes, {} x {} mbufs x {} bytes of the engine `{}`",
+                                    s.device.split->at, s.device.rx_pools, s.device.split->payload.mbufs,
+                                    s.device.split->payload.data_room, s.planned.payload_engine->name()));
     }
     if (s.planned.request.tx_queues > 0) {
         parts.push_back(fmt::format("transmit {} x {} descriptors", s.planned.request.tx_queues,

@@ -23,6 +23,9 @@ struct RxQueue {
     /// Points to the pool of every single-segment mbuf with its own buffer, in the state of
     /// rte_pktmbuf_alloc; null when packets may be in foreign mbufs (net_ring).
     rte_mempool* pool = nullptr;
+    /// Says that packets are cut: only their first segments may be read. The others lie in memory of a
+    /// device.
+    bool splits = false;
 
     std::uint16_t rx_burst(rte_mbuf** mbufs, std::uint16_t max) const {
         return burst(context, queue, mbufs, max);
@@ -32,7 +35,7 @@ struct RxQueue {
 /// Returns a queue without packets, for a port that is stopped.
 inline RxQueue silent_queue() noexcept {
     return {[](void*, std::uint16_t, rte_mbuf**, std::uint16_t) -> std::uint16_t { return 0; }, nullptr, 0,
-            nullptr};
+            nullptr, false};
 }
 
 /// Calls one transmit queue. tx_burst takes ownership of the first n mbufs it returns; the rest stay the

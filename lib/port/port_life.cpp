@@ -135,6 +135,9 @@ void Port::State::tear_down() noexcept {
             }
         }
         peer.end_guard();
+        if (split != nullptr) {
+            split->unmap();
+        }
         if (is.attached) {
             is.attached = false;
             if (const int error =
@@ -164,6 +167,10 @@ void Port::State::tear_down() noexcept {
             }
         }
         pools.clear();
+        if (split != nullptr) {
+            split->end(remarks);
+            split.reset();
+        }
         if (is.claimed) {
             give_up_claim();
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Opens a port: from a plan to a configured device with its queues.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <mutex>
 #include <optional>
@@ -200,6 +201,7 @@ void Port::State::configure() {
         capabilities.rx_offloads = 0;
     }
     prepare_device_memory();
+    prepare_split(info);
     times.choose(info, capabilities);
     if (!device.isolates_with_queues) {
         isolate();
@@ -239,6 +241,21 @@ void Port::State::prepare_device_memory() {
     }
 }
 
+/// Asks a card to cut packets, where that is its part.
+void Port::State::prepare_split(const rte_eth_dev_info& info) {
+    if (!device.split || device.split->by != Splitting::card) {
+        return;
+    }
+    if ((info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_BUFFER_SPLIT) == 0 || info.rx_seg_capa.max_nseg < 2 ||
+        info.rx_seg_capa.multi_pools == 0) {
+        throw_error(name,
+                    "the device {} does not split packets into headers and data "
+                    "(RTE_ETH_RX_OFFLOAD_BUFFER_SPLIT); leave out `split` (--split)",
+                    device.name);
+    }
+    capabilities.rx_offloads |= RTE_ETH_RX_OFFLOAD_BUFFER_SPLIT;
+}
+
 /// Isolates the device before it starts, so that it never receives packets without a rule.
 void Port::State::isolate() {
     if (device.rx_queues == 0 || !capabilities.isolation) {
@@ -264,6 +281,12 @@ void Port::State::make_pools() {
         }
         pools.push_back(pool);
     }
+    if (device.split && device.rx_pools > 0) {
+        split = std::make_unique<SplitPools>(planned, identity.socket_id);
+        if (device.split->by == Splitting::card) {
+            split->map(*identity.eal_device);
+        }
+    }
 }
 
 void Port::State::set_up_queues(const rte_eth_dev_info& info) {
@@ -285,9 +308,19 @@ void Port::State::set_up_queues(const rte_eth_dev_info& info) {
     rte_eth_txconf txconf = info.default_txconf;
     txconf.offloads = 0;
     const auto socket = static_cast<unsigned>(identity.socket_id);
+    const bool by_card = split != nullptr && device.split->by == Splitting::card;
     for (std::uint16_t q = 0; q < device.rx_queues; ++q) {
-        if (const int error = rte_eth_rx_queue_setup(identity.port_id, q, rx_descriptors, socket, &rxconf,
-                                                     pools[q % pools.size()]);
+        const std::size_t pool = q % pools.size();
+        std::array<rte_eth_rxseg, 2> segments{};
+        if (by_card) {
+            segments[0].split.mp = pools[pool];
+            segments[0].split.length = static_cast<std::uint16_t>(device.split->at);
+            segments[1].split.mp = split->payload(pool);
+            rxconf.rx_seg = segments.data();
+            rxconf.rx_nseg = static_cast<std::uint16_t>(segments.size());
+        }
+        if (const int error = device_calls().rx_queue_setup(identity.port_id, q, rx_descriptors, socket,
+                                                            rxconf, by_card ? nullptr : pools[pool]);
             error != 0) {
             throw_error(name, "EAL cannot set up receive queue {} of {}: {} ({})", q, device.name,
                         reason_of(error), log.take_reason());

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "port/port_rules.hpp"
 #include "port/port_times.hpp"
 #include "port/queues.hpp"
+#include "port/split_pools.hpp"
 
 /// Holds a Port's objects. Internal to lib/port: port_open.cpp makes it, port_life.cpp starts, stops and
 /// tears it down, port.cpp reads it.
@@ -62,6 +64,7 @@ struct Port::State {
     Capabilities capabilities;
     PortTimes times;
     std::vector<rte_mempool*> pools;
+    std::unique_ptr<SplitPools> split;  ///< null: packets stay whole
     std::deque<RxState> rx;
     std::deque<TxState> tx;
     PortPeer peer;
@@ -76,6 +79,7 @@ struct Port::State {
     void attach();
     void configure();
     void prepare_device_memory();
+    void prepare_split(const rte_eth_dev_info& info);
     void isolate();
     void make_pools();
     void set_up_queues(const rte_eth_dev_info& info);

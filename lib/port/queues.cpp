@@ -97,7 +97,7 @@ std::uint16_t gated_tx(void* context, std::uint16_t queue, rte_mbuf** mbufs, std
 RxQueue bind_rx(RxState& state) {
     const bool plain =
         state.parts.size() == 1 && !state.finite && !state.trusts_peer && state.gate == nullptr;
-    return {plain ? plain_rx : careful_rx, &state, state.parts.front().queue, nullptr};
+    return {plain ? plain_rx : careful_rx, &state, state.parts.front().queue, nullptr, false};
 }
 
 TxQueue bind_tx(TxState& state) {

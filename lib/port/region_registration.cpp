@@ -6,6 +6,7 @@
 #include <map>
 
 #include <fmt/core.h>
+#include <rte_dev.h>
 #include <rte_errno.h>
 
 #include "base/error.hpp"
@@ -88,6 +89,11 @@ void RegionRegistration::map(const Port& port) {
     if (device == nullptr) {
         throw_error(port.name(), "{} cannot be mapped: the port is closed", describe(pages_, kind_));
     }
+    map(*device, port.name());
+}
+
+void RegionRegistration::map(rte_device& on, const std::string& name) {
+    rte_device* const device = &on;
     if (std::ranges::find(devices_, device) != devices_.end()) {
         return;
     }
@@ -96,12 +102,13 @@ void RegionRegistration::map(const Port& port) {
         device_calls().dma_map(device, address_of(pages_), pages_.base, pages_.length) != 0) {
         const int error = rte_errno;
         shared.mapped.erase(device);
-        throw_error(port.name(), "the device {} cannot map {}: {}{}", port.device_name(),
-                    describe(pages_, kind_), rte_strerror(error),
-                    memory::cpu_accessible(kind_)
-                        ? ""
-                        : "; a card reads memory of a GPU by way of the module nvidia-peermem: run `modprobe "
-                          "nvidia-peermem`, which NVIDIA's driver has");
+        throw_error(
+            name, "the device {} cannot map {}: {}{}", rte_dev_name(device), describe(pages_, kind_),
+            rte_strerror(error),
+            memory::cpu_accessible(kind_)
+                ? ""
+                : "; a card reaches memory of a GPU by way of the module nvidia-peermem: run `modprobe "
+                  "nvidia-peermem`, which NVIDIA's driver has");
     }
     ++shared.mapped[device];
     devices_.push_back(device);

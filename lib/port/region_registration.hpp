@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "memory/memory_kind.hpp"
@@ -51,6 +52,8 @@ class RegionRegistration {
 
     /// Maps it for DMA on the port's device. Throws Error when the device refuses.
     void map(const Port& port);
+    /// Does the same for a device that is being opened; `name`: the port's, for errors.
+    void map(rte_device& device, const std::string& name);
 
     const RegisteredPages& pages() const noexcept { return pages_; }
 

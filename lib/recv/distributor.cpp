@@ -83,11 +83,11 @@ void Distributor::Table::add(const Endpoint& endpoint, std::vector<std::uint16_t
 }
 
 port::RxQueue Distributor::own() noexcept {
-    return {own_burst, this, 0, from_.pool};
+    return {own_burst, this, 0, from_.pool, from_.splits};
 }
 
 port::RxQueue Distributor::share(std::size_t other) noexcept {
-    return {share_burst, ways_[other].ring.get(), 0, from_.pool};
+    return {share_burst, ways_[other].ring.get(), 0, from_.pool, from_.splits};
 }
 
 std::size_t Distributor::on_their_way() const noexcept {
@@ -145,7 +145,8 @@ template <class Ip>
     const std::size_t length = mbuf->pkt_len;
     std::size_t have = mbuf->data_len;
     const auto* frame = rte_pktmbuf_mtod(mbuf, const std::uint8_t*);
-    if (mbuf->nb_segs != 1) [[unlikely]] {
+    // All of the header lies in the first segment of a packet that a port has cut, or the lcore refuses it.
+    if (mbuf->nb_segs != 1 && !from_.splits) [[unlikely]] {
         have = std::min(length, wire::kMaxNetHeader + SpeadDecoder::kMaxHeader);
         frame = static_cast<const std::uint8_t*>(
             rte_pktmbuf_read(mbuf, 0, static_cast<std::uint32_t>(have), scratch_.get()));

@@ -27,9 +27,11 @@ NicVerdict nic_verdict(const rte_mbuf* m) {
             ip != RTE_MBUF_F_RX_IP_CKSUM_GOOD};
 }
 
-/// Fetches what the decoder wants of a datagram. Returns how many of its bytes are contiguous.
+/// Fetches what the decoder wants of a datagram, if it may be read. Returns how many bytes it wants, which
+/// are contiguous then.
 template <class Decoder>
-std::size_t fetch_datagram_header(const Decoder& decoder, HeaderCursor& head, const wire::UdpView& udp) {
+std::size_t fetch_datagram_header(const Decoder& decoder, HeaderCursor& head, const wire::UdpView& udp,
+                                  const Source& source, const rte_mbuf& mbuf) {
     if (head.in_place()) [[likely]]
         return udp.payload_length;
     // The header says itself how long it is, once its first bytes are there.
@@ -37,9 +39,19 @@ std::size_t fetch_datagram_header(const Decoder& decoder, HeaderCursor& head, co
     for (int round = 0; round < 2; round++) {
         have = std::min<std::size_t>(udp.payload_length,
                                      decoder.header_need(head.data() + udp.payload_offset, have));
+        if (!source.may_read(mbuf, udp.payload_offset + have))
+            break;
         head.fetch(udp.payload_offset + have);
     }
     return have;
+}
+
+/// Counts a packet whose header goes on in memory that the CPU may not read. `bytes`: of the header.
+template <class Decoder>
+[[gnu::noinline]] void count_cut_header(Lane<Decoder>& lane, std::uint16_t endpoint, std::size_t bytes) {
+    lane.counters[PacketOutcome::header_in_device]++;
+    lane.counters.longest_header = std::max(lane.counters.longest_header, static_cast<std::uint32_t>(bytes));
+    lane.unplaced[endpoint].all++;
 }
 
 }  // namespace
@@ -75,6 +87,9 @@ template <class Decoder>
             return PortOutcome::bad_checksum;
         verify = nic.verify;
     }
+    // A card that cuts leaves them in the first segment.
+    if (!source.may_read(*mbuf, std::min(length, wire::kMaxNetHeader))) [[unlikely]]
+        return PortOutcome::malformed;
     HeaderCursor head(*mbuf, scratch_.get());
     source.counters.multi_segment += !head.in_place();
     head.fetch(std::min(length, wire::kMaxNetHeader));
@@ -101,7 +116,11 @@ template <class Decoder>
         lane.unplaced[target->endpoint].all++;
         return PortOutcome::stream;
     }
-    const std::size_t have = fetch_datagram_header(lane.decoder, head, udp);
+    const std::size_t have = fetch_datagram_header(lane.decoder, head, udp, source, *mbuf);
+    if (!source.may_read(*mbuf, udp.payload_offset + have)) [[unlikely]] {
+        count_cut_header(lane, target->endpoint, udp.payload_offset + have);
+        return PortOutcome::stream;
+    }
     const std::uint8_t* const datagram = head.data() + udp.payload_offset;
     heap::PacketView view;
     std::uint32_t payload_at = 0;  // in the frame, once it is decoded
@@ -157,7 +176,9 @@ template <class Decoder>
 [[gnu::noinline]] void BasicRxAgent<Decoder>::pass_on(Source& source, const rte_mbuf* mbuf) noexcept {
     if (source.hosts == nullptr)
         return;
-    if (std::uint8_t* const to = source.hosts->reserve(mbuf->pkt_len); to != nullptr) {
+    std::uint8_t* const to =
+        source.may_read(*mbuf, mbuf->pkt_len) ? source.hosts->reserve(mbuf->pkt_len) : nullptr;
+    if (to != nullptr) {
         gather(mbuf, to, mbuf->pkt_len);
         source.hosts->commit();
     } else {

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <rte_mbuf.h>
+
 #include "base/frame_ring.hpp"
 #include "heap/packet_view.hpp"
 #include "heap/room.hpp"
@@ -20,8 +22,6 @@
 #include "stats/counters.hpp"
 #include "stats/strays.hpp"
 #include "stats/talkers.hpp"
-
-struct rte_mbuf;
 
 namespace spead::recv {
 
@@ -90,6 +90,11 @@ struct Source {
             longest_frame = port.link_frame;
             cut_frame = port.max_rx_frame;
         }
+    }
+
+    /// Returns whether so many first bytes of the packet may be read.
+    bool may_read(const rte_mbuf& mbuf, std::size_t bytes) const noexcept {
+        return !queue.splits || mbuf.nb_segs == 1 || bytes <= mbuf.data_len;
     }
 
     Reassembler::Counts reassembly_counts() noexcept { return {counters, unattributed}; }

@@ -116,6 +116,12 @@ void Engine::start_capture(const std::string& stream, const capture::Options& op
         throw_error(stream, "it already has a capture; stop that capture first");
     if (s.lanes.empty())
         throw_error(stream, "it is stopped; start it first");
+    if (p.ports[p.plan.receives[i].port].planned().device.split)
+        throw_error(
+            stream,
+            "port {} splits its packets into memory that the CPU cannot read, and a capture reads all of "
+            "them; capture without `split` of the port",
+            p.plan.receives[i].port);
     p.captures.start(s, p.plan.receives[i], options, p.layout.control_cpus());
 }
 

@@ -38,8 +38,9 @@ struct Engine::State {
                         hooks.by_configuration,
                         hooks.settings};
     Idling idling{parts.lcores, parts.queues, parts.senders};
-    PortOpening opening{{parts.plan, parts.layout, parts.ports, parts.lcores, parts.queues, parts.senders},
-                        hooks.drivers};
+    PortOpening opening{
+        {parts.plan, parts.layout, parts.ports, parts.lcores, parts.queues, parts.senders, parts.engines},
+        hooks.drivers};
     PortOutages outages{{parts.plan, parts.layout, parts.ports, parts.lcores, parts.queues, parts.senders,
                          snapshots, parts.engines}};
     Reconfiguration reconfiguration{

@@ -15,6 +15,7 @@
 #include "gpu/cuda_engine.hpp"
 #include "gpu/pool_pages.hpp"
 #include "runtime/layout.hpp"
+#include "runtime/layout_ports.hpp"
 
 namespace spead::runtime {
 
@@ -47,6 +48,26 @@ std::shared_ptr<gather::Engine> GatherEngines::engine(HeapEngine kind) {
     return one;
 }
 
+void GatherEngines::give_memory(const Plan& plan, port::PlannedPort& port) {
+    if (!port.device.split)
+        return;
+    if (const HeapEngine kind = payload_engine(plan, port.request.name); kind != HeapEngine::none)
+        port.payload_engine = engine(kind);
+}
+
+void GatherEngines::check_memory(const port::PlannedPort& port, HeapEngine kind) const {
+    if (!port.device.split)
+        return;
+    const auto its = engines_.find(kind);
+    if (its != engines_.end() && its->second == port.payload_engine)
+        return;
+    throw_error(
+        port::where(port.request),
+        "it splits packets into the memory of the engine `{}`, which all of its streams need; give it to "
+        "the stream (`gather`, --heap-memory), or start the program anew",
+        port.payload_engine->name());
+}
+
 /// Forgets the gatherings that no lane and no lcore has any more, so that others get their mbufs.
 void GatherEngines::let_unused_go() {
     std::erase_if(gatherings_, [](const auto& entry) {
@@ -60,7 +81,7 @@ std::uint32_t GatherEngines::share_out(Use& use, const port::PlannedPort& port) 
     std::uint32_t& share = use.shares[port.request.name];
     share = 0;
     // Its packets lie in the buffers of senders.
-    if (port.device.capabilities.receives_own)
+    if (port.device.capabilities.receives_own && !port.device.split)
         return kGatheredPackets;
     std::uint32_t taken = 0;
     for (const auto& [key, other] : gatherings_)

@@ -32,6 +32,11 @@ class GatherEngines {
     /// do, with a warning.
     std::shared_ptr<recv::Gathering> gathering(HeapEngine kind, unsigned lcore,
                                                const port::PlannedPort& port);
+    /// Gives a port that cuts packets the engine of its streams, whose memory it receives payload into.
+    /// Before it is opened. Throws Error when the machine has no such engine.
+    void give_memory(const Plan& plan, port::PlannedPort& port);
+    /// Throws Error if the port cuts packets for another engine.
+    void check_memory(const port::PlannedPort& port, HeapEngine kind) const;
     bool any() const noexcept { return !engines_.empty(); }
     std::size_t count() const noexcept { return engines_.size(); }
     /// Returns whether an engine knows the memory of packets: then ports and senders stay as they are.

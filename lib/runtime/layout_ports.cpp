@@ -56,7 +56,13 @@ port::PortRequest request_of(const Plan& plan, const PortPlan& p, const std::vec
     request.vlan = p.vlan;
     request.timestamps = use_of(p.timestamps);
     check_reassembly(p, cpus);
+    if (p.split != 0 && payload_engine(plan, p.name) == HeapEngine::none)
+        throw_usage(fmt::format("port {}", p.name),
+                    "`split` is {}, and no stream of the port has `gather`, whose engine has the memory for "
+                    "payload; give it to all of its streams (--heap-memory), or leave out `split` (--split)",
+                    p.split);
     request.reassembled_datagrams = p.reassemble && !cpus.empty() ? p.reassemble_datagrams : 0;
+    request.split = cpus.empty() ? 0 : p.split;
     request.max_rx_packet = 0;
     request.rx_queues = static_cast<std::uint16_t>(cpus.size());
     request.fewer_queues_do = true;
@@ -96,6 +102,13 @@ port::PortRequest request_of(const Plan& plan, const PortPlan& p, const std::vec
 }
 
 }  // namespace
+
+HeapEngine payload_engine(const Plan& plan, const std::string& port) {
+    for (const ReceivePlan& r : plan.receives)
+        if (receives_on(r, port) && r.engine != HeapEngine::none)
+            return r.engine;
+    return HeapEngine::none;
+}
 
 void check_reassembly(const PortPlan& p, const std::vector<unsigned>& cpus) {
     if (p.reassemble && cpus.size() > 1)

@@ -32,6 +32,10 @@ void check_reassembly(const PortPlan& port, const std::vector<unsigned>& cpus);
 /// streams.
 std::uint32_t gathered_mbufs(const Plan& plan, const std::string& port, const std::vector<unsigned>& cpus);
 
+/// Returns the engine whose memory a port that cuts packets receives payload into: that of its first stream
+/// that has one.
+HeapEngine payload_engine(const Plan& plan, const std::string& port);
+
 /// Returns whether the port has our own host (runtime/link_host.hpp).
 bool has_own_host(const port::PlannedPort& port);
 

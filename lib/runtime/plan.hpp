@@ -112,6 +112,9 @@ struct PortPlan {
     bool reassemble = false;                   ///< put datagrams together that come in IP fragments
     std::uint32_t reassemble_datagrams = 256;  ///< how many may be in the making at a time
     double link_rate = 0;                      ///< bytes per second; 0: unknown. For the command `plan`
+    /// Holds the first bytes of a packet that stay with the CPU: the rest goes into memory of the engine that
+    /// moves the payload. 0: packets stay whole.
+    std::uint32_t split = 0;
     bool operator==(const PortPlan&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "port/driver.hpp"
+#include "runtime/gather_engines.hpp"
 #include "runtime/layout.hpp"
 #include "runtime/lcore_set.hpp"
 #include "runtime/plan.hpp"
@@ -28,6 +29,7 @@ class PortOpening {
         LcoreSet& lcores;
         ReceiveQueues& queues;
         SenderSet& senders;
+        GatherEngines& engines;
     };
 
     /// Takes the drivers of ports that may be added; empty: none may.

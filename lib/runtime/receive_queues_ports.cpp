@@ -16,7 +16,9 @@ constexpr auto kPassOnPatience = std::chrono::seconds(2);
 }  // namespace
 
 void ReceiveQueues::take_off(std::size_t port) {
-    const port::RxQueue silent = port::silent_queue();
+    port::RxQueue silent = port::silent_queue();
+    // Packets that wait are as they came.
+    silent.splits = ports_[port].planned().device.split.has_value();
     for (Queue& q : queues_) {
         if (q.port != port)
             continue;

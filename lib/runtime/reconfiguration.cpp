@@ -102,6 +102,10 @@ void Reconfiguration::check(const Plan& wanted, const Change& change) const {
         throw_error("engine cuda",
                     "senders cannot change while it runs and packets of a sender come back on its port "
                     "(net_ring): the GPU knows their memory; start the program anew with these senders");
+    for (std::size_t p = 0; p < of_.ports.size(); p++)
+        for (const ReceivePlan& r : wanted.receives)
+            if (receives_on(r, of_.ports[p].plan().name))
+                of_.engines.check_memory(of_.ports[p].planned(), r.engine);
     for (std::size_t i = 0; i < wanted.receives.size(); i++) {
         const Change::Receive& c = change.receives[i];
         if (c.before && c.kind == Change::Kind::lanes && of_.streams.current()[*c.before]->capture)

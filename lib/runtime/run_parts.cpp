@@ -77,6 +77,8 @@ RunParts::RunParts(const Plan& p, const Layout& l, const EngineHooks& s)
 }
 
 void RunParts::make(int interrupt_fd) {
+    for (port::PlannedPort& port : layout.ports)
+        engines.give_memory(plan, port);
     ports.open(plan.ports, layout.ports);
     for (const WorkerLayout& w : layout.workers) {
         Worker& worker = lcores.add(w);

@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "base/tick_rate.hpp"
 #include "port/buffer_loans.hpp"
+#include "recv/filter_expression.hpp"
 #include "runtime/lossless.hpp"
 
 /// Holds the streams of a run: their lanes on lcores, and the sources of their packets.
@@ -281,8 +282,16 @@ std::unique_ptr<StreamLane> StreamSet::make_lane(const Stream& stream, const Rec
             lane->rx->gather_with(
                 makers_.engines->gathering(r.engine, worker.layout->lcore, ports_[r.port].planned()));
     }
-    if (auto filter = makers_.filter(r))
+    if (auto filter = makers_.filter(r)) {
+        // Those of the configuration look at headers only.
+        if (ports_[r.port].planned().device.split &&
+            dynamic_cast<recv::ExpressionFilter*>(filter.get()) == nullptr)
+            throw_error(fmt::format("receive {}", r.name),
+                        "its filter may read payload, and port {} splits packets into memory that the CPU "
+                        "cannot read; leave out the filter, or `split` of the port",
+                        r.port);
         lane->rx->filter = std::make_unique<recv::FilterGate>(std::move(filter), r.held_buffers);
+    }
     if (r.lend != 0 && !lane->rx->chunks) {
         const port::PlannedPort& port = ports_[r.port].planned();
         check_loans(r, port);

@@ -88,7 +88,7 @@ ChunkStats stats_of(const stats::StreamSnapshot& s, double ticks_per_second) {
     r.packets_captured = of(captured) + of(capture_full);
     r.packets_rejected = of(malformed) + of(oversize) + of(heap_too_big) + of(inconsistent) +
                          of(out_of_order) + of(no_item) + of(bad_length) + of(bad_step) + of(out_of_range) +
-                         of(rejected) + of(invalid);
+                         of(rejected) + of(invalid) + of(header_in_device);
     r.bytes = s.bytes;
     const stats::ChunkCounts& c = s.chunks;
     door::set_chunks(c, r);

@@ -52,7 +52,7 @@ RecvStats stats_of(const stats::StreamSnapshot& s) {
     r.packets_captured = of(s, captured) + of(s, capture_full);
     r.packets_rejected = of(s, malformed) + of(s, oversize) + of(s, heap_too_big) + of(s, inconsistent) +
                          of(s, out_of_order) + of(s, no_item) + of(s, bad_length) + of(s, bad_step) +
-                         of(s, out_of_range) + of(s, rejected) + of(s, invalid);
+                         of(s, out_of_range) + of(s, rejected) + of(s, invalid) + of(s, header_in_device);
     r.bytes = s.bytes;
     for (std::size_t i = 0; i < kHeapEnds; i++)
         (i == static_cast<std::size_t>(HeapEnd::complete) ? r.heaps : r.heaps_incomplete) += s.heaps_ended[i];

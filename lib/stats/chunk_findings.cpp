@@ -351,13 +351,16 @@ std::string places_text(const AxisPresence& axis, const std::function<bool(std::
 
 std::uint64_t lost_packets_of_chunks(const StreamSnapshot& s) {
     std::uint64_t lost = s.heaps_interleaved_evictions;
-    for (const PacketOutcome o :
-         {PacketOutcome::no_memory, PacketOutcome::oversize, PacketOutcome::heap_too_big,
-          PacketOutcome::malformed, PacketOutcome::inconsistent, PacketOutcome::out_of_order,
-          PacketOutcome::filtered, PacketOutcome::late, PacketOutcome::no_item, PacketOutcome::bad_length,
-          PacketOutcome::bad_step, PacketOutcome::out_of_range, PacketOutcome::rejected,
-          PacketOutcome::no_chunk, PacketOutcome::future, PacketOutcome::held, PacketOutcome::captured,
-          PacketOutcome::capture_full, PacketOutcome::invalid})
+    for (const PacketOutcome o : {PacketOutcome::no_memory,    PacketOutcome::oversize,
+                                  PacketOutcome::heap_too_big, PacketOutcome::malformed,
+                                  PacketOutcome::inconsistent, PacketOutcome::out_of_order,
+                                  PacketOutcome::filtered,     PacketOutcome::late,
+                                  PacketOutcome::no_item,      PacketOutcome::bad_length,
+                                  PacketOutcome::bad_step,     PacketOutcome::out_of_range,
+                                  PacketOutcome::rejected,     PacketOutcome::no_chunk,
+                                  PacketOutcome::future,       PacketOutcome::held,
+                                  PacketOutcome::captured,     PacketOutcome::capture_full,
+                                  PacketOutcome::invalid,      PacketOutcome::header_in_device})
         lost += packets_of(s, o);
     return lost;
 }

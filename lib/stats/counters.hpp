@@ -166,6 +166,7 @@ struct alignas(kCacheLine) StreamCounters {
     std::uint64_t streaming_now = 0;   ///< 1: payload is copied past the cache at this moment
     std::uint64_t lent_now = 0;        ///< packets of heaps that stay in the port's buffers at this moment
     std::uint64_t lend_full = 0;  ///< heaps of which packets were copied because as many were lent as may be
+    std::uint32_t longest_header = 0;  ///< bytes of the frame up to the payload, of header_in_device packets
     CallbackCounts callback;
     // Only of a stream with chunks.
     /// Counts the tracked heaps of which packets were `late`.

@@ -273,6 +273,13 @@ void Findings::refused_by_decoder(const StreamSnapshot& s) {
     add(Cause::marked_invalid, Stage::packet, s.name, of(s, PacketOutcome::invalid), "packets",
         "were marked as invalid by their sender",
         "ask there; or declare the format without `invalid` to take them (docs/formats.md)");
+    add(Cause::header_in_device, Stage::packet, s.name, of(s, PacketOutcome::header_in_device), "packets",
+        fmt::format(
+            "have headers of up to {} bytes, and their port cuts before that: the rest lies in memory "
+            "that the CPU cannot read",
+            s.longest_header),
+        fmt::format("raise `split` of the port (--split) to {}, or send fewer item pointers in a packet",
+                    s.longest_header));
 }
 
 void Findings::stream(const StreamSnapshot& s) {

@@ -58,7 +58,7 @@ std::string_view name_of(Stage stage) {
 }
 
 std::string_view name_of(Cause cause) {
-    static constexpr std::array<std::string_view, 46> kNames{"network_loss",
+    static constexpr std::array<std::string_view, 47> kNames{"network_loss",
                                                              "cut_by_join",
                                                              "nothing_came",
                                                              "path_silent",
@@ -81,6 +81,7 @@ std::string_view name_of(Cause cause) {
                                                              "not_spead",
                                                              "not_in_format",
                                                              "marked_invalid",
+                                                             "header_in_device",
                                                              "packets_too_large",
                                                              "heaps_too_large",
                                                              "contradictions",

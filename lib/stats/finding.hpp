@@ -49,6 +49,7 @@ enum class Cause : std::uint8_t {
     not_spead,             ///< packets that break a rule of SPEAD
     not_in_format,         ///< packets that break a rule of their stream's declared format
     marked_invalid,        ///< packets whose sender says that their data are invalid
+    header_in_device,      ///< packets that their port cuts inside their header
     packets_too_large,     ///< above max_packet_size
     heaps_too_large,       ///< above max_heap_bytes
     contradictions,        ///< packets of one heap that do not fit together

@@ -165,6 +165,7 @@ void StreamSnapshot::add(const StreamCounters& block, std::uint64_t delivered, s
     streaming_now += block.streaming_now;
     lent_now += block.lent_now;
     lend_full += block.lend_full;
+    longest_header = std::max(longest_header, block.longest_header);
     lcores_direct += block.goes_direct;
     lcores_tracked += block.goes_tracked;
     chunks.callback_calls += block.callback.calls;
@@ -207,6 +208,7 @@ void StreamSnapshot::add(const StreamSnapshot& other) {
     streaming_now += other.streaming_now;
     lent_now += other.lent_now;
     lend_full += other.lend_full;
+    longest_header = std::max(longest_header, other.longest_header);
     heaps_verified += other.heaps_verified;
     heaps_wrong += other.heaps_wrong;
     chunks.add(other.chunks);

@@ -85,6 +85,8 @@ struct StreamSnapshot {
     std::uint64_t streaming_now = 0;     ///< lcores that copy payload past the cache
     std::uint64_t lent_now = 0;          ///< packets that stay in the port's buffers for its heaps
     std::uint64_t lend_full = 0;  ///< heaps that were copied, all or the rest, for want of such buffers
+    /// Holds the bytes of a frame before its payload, the most of packets that count as header_in_device.
+    std::uint32_t longest_header = 0;
 
     // Only of a stream with chunks.
     ChunkCounts chunks;

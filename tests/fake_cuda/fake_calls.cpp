@@ -166,6 +166,9 @@ FAKE_CALL(cuDeviceGetAttribute, int* value, Attribute attribute, Device) {
         case kCopyEngines:
             *value = 1;
             break;
+        case kRdmaWritesOrdering:
+            *value = wish("FAKE_CUDA_UNORDERED").empty() ? 100 : 0;
+            break;
         default:
             *value = 0;
     }

@@ -82,6 +82,7 @@ def expected(report):
                             ("stream_heaps_dropped_oldest_total", info["dropped_oldest"]),
                             ("stream_at_limit_packets_total", info["at_limit"]),
                             ("stream_control_bytes_total", info["control_bytes"]),
+                            ("stream_longest_header_bytes", info["longest_header"]),
                             ("heap_queue_most_heaps", stream["queue"]["most"]),
                             ("heap_queue_lcore_capacity_heaps", stream["queue"]["heaps"]),
                             ("heap_memory_bytes", stream["pool"]["bytes"]),

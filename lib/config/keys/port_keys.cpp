@@ -99,6 +99,15 @@ constexpr std::array kPortKeys{
         .help = "Limits the packets that are in the making from fragments",
     },
     Key{
+        .name = "split",
+        .field = integer<&PortPlan::split>,
+        .range = kSplit,
+        .zero = true,
+        .terse = true,
+        .option = "--split",
+        .help = "Cuts packets after so many bytes: the rest goes into the memory of gather; 0 = never",
+    },
+    Key{
         .name = "link_rate",
         .field = rate<&PortPlan::link_rate>,
         .range = kRate,

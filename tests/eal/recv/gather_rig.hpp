@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <gmock/gmock.h>
 #include <memory>
 #include <span>
 #include <string>
@@ -26,15 +27,18 @@ class GatherRig {
     static constexpr std::size_t kMemory = std::size_t{16} << 20;
 
     explicit GatherRig(std::size_t batches = 8,
-                       const LaneConfig& config = with_records(lane_config("s0", one_group())))
-        : GatherRig(std::make_unique<gather::FakeEngine>(), batches, config) {}
-    GatherRig(std::unique_ptr<gather::FakeEngine> made, std::size_t batches, const LaneConfig& config)
+                       const LaneConfig& config = with_records(lane_config("s0", one_group())),
+                       std::uint32_t split = 0)
+        : GatherRig(std::make_unique<gather::FakeEngine>(), batches, config, split) {}
+    /// Takes the bytes after which the port cuts its packets (`split`); 0: it leaves them whole.
+    GatherRig(std::unique_ptr<gather::FakeEngine> made, std::size_t batches, const LaneConfig& config,
+              std::uint32_t split = 0)
         : engine(std::move(made)),
           region(engine->allocate(kMemory)),
           arena({region->base, region->length}, 512U << 10),
           channel(engine->connect(batches)),
           gathering(std::make_shared<Gathering>(channel)),
-          port_(port::test::open_port(port::test::request("net_ring0", 1, 1, 9000))) {
+          port_(open(engine, split)) {
         port_->start();
         source.queue = port_->rx_queue(0);
         lane = std::make_unique<SpeadLane>(config, heap::PoolPlacer(arena, arena.capacity()));
@@ -50,8 +54,14 @@ class GatherRig {
         EXPECT_EQ(arena.in_use(), 0U) << "heap memory did not come back";
         EXPECT_TRUE(was_given_up || !agent.is_gathering());
         check();
+        // Packets that wait for their room go with the port.
+        source.waiting.drop();
         port_->stop();
         port_->close();
+        if (!was_given_up) {
+            EXPECT_THAT(port_->remarks(),
+                        testing::Not(testing::Contains(testing::HasSubstr("not returned"))));
+        }
     }
     GatherRig(const GatherRig&) = delete;
     GatherRig& operator=(const GatherRig&) = delete;
@@ -175,7 +185,7 @@ class GatherRig {
         return c;
     }
 
-    std::unique_ptr<gather::FakeEngine> engine;
+    std::shared_ptr<gather::FakeEngine> engine;
     std::shared_ptr<const memory::Region> region;
     memory::Arena arena;
     std::shared_ptr<gather::Channel> channel;
@@ -193,6 +203,15 @@ class GatherRig {
     bool was_given_up = false;
 
   private:
+    static std::unique_ptr<port::Port> open(const std::shared_ptr<gather::FakeEngine>& engine,
+                                            std::uint32_t split) {
+        port::PortRequest request = port::test::request("net_ring0", 1, 1, 9000);
+        request.split = split;
+        request.gathered_mbufs = split == 0 ? 0 : 4096;
+        port::PlannedPort planned = port::plan_ports({&request, 1}, drivers::table()).front();
+        planned.payload_engine = engine;
+        return port::Port::open(planned);
+    }
     void add(SpeadLane& l) {
         const std::uint16_t number = agent.add_lane(l);
         EXPECT_TRUE(source.classifier.add(l.config.endpoints[0], {number, 0}));

@@ -147,5 +147,20 @@ TEST(GatherSplit, ShuffledAndLostPacketsEndInTheRightBytes) {
     EXPECT_TRUE(sending.full());
 }
 
+/// Tests the same behind a port that cuts all of its packets at one place.
+TEST(GatherSplit, ShuffledAndLostPacketsOfASplitPortEndInTheRightBytes) {
+    GatherRig rig(8, GatherRig::with_records(lane_config("s0", one_group())), 138);
+    Sending sending(rig);
+    shuffle(rig, sending, [&](const Bytes& frame, std::mt19937_64& random) {
+        std::vector<std::size_t> segments;
+        if (random() % 4 == 0)
+            segments.push_back(random() % frame.size());
+        sending.send(frame, segments);
+    });
+    EXPECT_GT(rig.source.counters.multi_segment, 0U);
+    EXPECT_EQ(rig.count(PacketOutcome::header_in_device), 0U);
+    EXPECT_TRUE(sending.pool().full());
+}
+
 }  // namespace
 }  // namespace spead::recv::test

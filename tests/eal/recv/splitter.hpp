@@ -35,6 +35,7 @@ class Splitter {
         const std::string name = "test_device_pool_" + std::to_string(count++);
         payload_ =
             rte_pktmbuf_pool_create_extbuf(name.c_str(), mbufs, 0, 0, kRoom, SOCKET_ID_ANY, &outside, 1);
+        rig.source.queue.splits = true;
         if (payload_ == nullptr)
             throw Error("the test's pool of device memory cannot be made");
     }

@@ -72,7 +72,7 @@ TEST(UnknownKey, WithoutAnyNeighbourTheKeysAreListed) {
     expect_error(kPort + "colour = 3\n",
                  {"`colour`",
                   "the keys are name, device, mtu, address, address6, vlan, timestamps, udp_checksum, "
-                  "reassemble, reassemble_datagrams or link_rate"});
+                  "reassemble, reassemble_datagrams, split or link_rate"});
 }
 
 TEST(UnknownKey, TheFirstInTheFileIsReported) {

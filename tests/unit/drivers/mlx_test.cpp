@@ -192,6 +192,26 @@ TEST_F(Mlx5, MultiPacketQueuesAreTheUsersChoice) {
     EXPECT_THAT(refusal(request), HasSubstr("mprq_en=1 puts packets into memory of the PMD's own"));
 }
 
+TEST_F(Mlx5, SplitsPacketsInTwoSegments) {
+    const auto whole = plan();
+    EXPECT_FALSE(whole.split);
+    port::PortRequest request = request_for(kMellanoxCard);
+    request.split = 138;
+    const auto p = plan(request);
+    ASSERT_TRUE(p.split);
+    EXPECT_EQ(p.split->by, port::Splitting::card);
+    EXPECT_EQ(p.rx.descriptors, 2 * whole.rx.descriptors) << "they count segments";
+    EXPECT_EQ(p.rx.mbufs, whole.rx.mbufs);
+    EXPECT_EQ(p.rx.data_room, 320U);
+    EXPECT_GE(p.split->payload.data_room + 138, p.capabilities.max_rx_frame);
+    EXPECT_LT(p.eal_bytes(), whole.eal_bytes()) << "data lie elsewhere";
+    request.split = 9200;
+    EXPECT_THAT(refusal(request), HasSubstr("no packet would be cut"));
+    request.split = 138;
+    request.device = "0000:03:00.0,mprq_en=1";
+    EXPECT_THAT(refusal(request), HasSubstr("mprq_en=1 leaves packets whole"));
+}
+
 TEST_F(Mlx5, DescriptorsOfMultiPacketQueuesCountStrides) {
     const auto without = plan();
     EXPECT_EQ(without.rx.descriptors, 2048) << "packets of 8 KiB";

@@ -2,6 +2,7 @@
 #include "gpu/cuda_engine.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <functional>
 #include <gmock/gmock.h>
@@ -13,6 +14,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "gpu/objects.hpp"
+#include "gpu/peer_memory.hpp"
 #include "gpu/registered.hpp"
 #include "memory/mapping.hpp"
 #include "tests/support/comes.hpp"
@@ -252,6 +255,47 @@ TEST_F(CudaEngines, ThatStandStillAreLeftAloneWithTheirMemory) {
     EXPECT_FALSE(heaps.expired());
     // It goes on: then all of that comes back.
     EXPECT_TRUE(comes([&] { return batches.expired() && heaps.expired() && fake_objects() == before_; }));
+}
+
+TEST(CudaEngine, TakesPacketsFromItsOwnMemoryThatCardsWrite) {
+    const ContextPointer context = fake_context();
+    CudaEngine engine(context);
+    const auto packets = engine.allocate_packets(3 * PeerMemory::kPage / 2);
+    EXPECT_EQ(packets->kind, memory::MemoryKind::device);
+    EXPECT_EQ(std::bit_cast<std::uintptr_t>(packets->base) % PeerMemory::kPage, 0U);
+    EXPECT_EQ(packets->length, 2 * PeerMemory::kPage);
+    EXPECT_EQ(engine.writable(*packets), nullptr) << "no CPU writes there";
+    memory::Mapping host(kPackets);
+    for (std::size_t i = 0; i < kPackets; i++)
+        host.base()[i] = static_cast<std::byte>(i * 7 + i / 256);
+    const Registered registered(context, host.base(), kPackets);
+    const Stream card(context);
+    card.upload(std::bit_cast<cuda::DevicePointer>(packets->base), host.base(), kPackets);
+    card.finish();
+    const auto heaps = engine.allocate(kHeaps);
+    const auto channel = engine.connect(2);
+    Batch& b = channel->open();
+    b.add(packets->base + 7, heaps->base + 100, 5000);
+    b.add(packets->base + 100'000, heaps->base + 5100, 3001);
+    b.keep(nullptr);
+    channel->submit(b);
+    ASSERT_TRUE(comes([&] { return channel->done() == 1; })) << channel->failure();
+    std::vector<std::byte> got(8001);
+    engine.fetch(heaps->base + 100, got);
+    EXPECT_TRUE(std::equal(got.begin(), got.begin() + 5000, host.base() + 7));
+    EXPECT_TRUE(std::equal(got.begin() + 5000, got.end(), host.base() + 100'000));
+    EXPECT_TRUE(engine.stop(2000ms));
+}
+
+TEST(CudaEngine, RefusesMemoryForCardsWhoseWritesTheGpuDoesNotOrder) {
+    const FakeWish wish("FAKE_CUDA_UNORDERED", "1");
+    CudaEngine engine(fake_context());
+    try {
+        engine.allocate_packets(1);
+        FAIL();
+    } catch (const Error& e) {
+        EXPECT_THAT(e.what(), testing::AllOf(HasSubstr("Fake GPU"), HasSubstr("leave out `split`")));
+    }
 }
 
 }  // namespace

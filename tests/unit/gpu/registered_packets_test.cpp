@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/registered_packets.hpp"
 
+#include <span>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
@@ -50,6 +53,24 @@ TEST(RegisteredPackets, KeepWhatTheyHaveWhenMoreIsRefused) {
     EXPECT_FALSE(packets.has(memory.data() + 12288, 1));
     packets.add(context, memory.first(20480));
     EXPECT_TRUE(packets.has(memory.data(), 20480));
+}
+
+TEST(RegisteredPackets, KnowMemoryOfTheGpuWithoutRegistration) {
+    const ContextPointer context = fake_context();
+    const int before = fake_objects();
+    const std::vector<std::byte> stands_in(16384);
+    const std::span<const std::byte> memory(stands_in);
+    RegisteredPackets packets;
+    packets.add_of_gpu(memory.subspan(4096, 4096));
+    EXPECT_EQ(fake_objects(), before);
+    EXPECT_TRUE(packets.has(memory.data() + 4096, 4096));
+    EXPECT_FALSE(packets.has(memory.data() + 4095, 2));
+    // Memory of a port that was opened again, around it, and with a part of it.
+    packets.add_of_gpu(memory.subspan(0, 12288));
+    EXPECT_TRUE(packets.has(memory.data(), 12288));
+    packets.add_of_gpu(memory.subspan(8192));
+    EXPECT_TRUE(packets.has(memory.data(), 16384));
+    EXPECT_FALSE(packets.has(memory.data(), 16385));
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ inline stats::Snapshot numbered_snapshot() {
     stream.streaming_now = 187;
     stream.lent_now = 184;
     stream.lend_full = 185;
+    stream.longest_header = 188;
     stream.heaps_verified = 153;
     stream.heaps_wrong = 154;
     stream.heaps_handed_over = 155;

@@ -455,6 +455,15 @@ inline const CauseRow kStreamCauseRows[] = {
      Stage::packet,
      "s0: 77 packets",
      {"marked as invalid", "without `invalid`"}},
+    {"HeaderInDevice",
+     [](Snapshot& s) {
+         set(s, PacketOutcome::header_in_device);
+         s.streams[0].longest_header = 562;
+     },
+     Cause::header_in_device,
+     Stage::packet,
+     "s0: 77 packets",
+     {"up to 562 bytes", "raise `split` of the port (--split) to 562"}},
     {"Oversize",
      [](Snapshot& s) { set(s, PacketOutcome::oversize); },
      Cause::packets_too_large,

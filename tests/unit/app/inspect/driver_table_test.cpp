@@ -44,22 +44,23 @@ const Family kStringFamily("net_s", false, 0, {});
 const std::array<const port::Driver*, 3> kFamilies{&kCardFamily, &kNetdevFamily, &kStringFamily};
 
 TEST(DriverTable, HasARowPerFamilyInAlignedColumns) {
-    EXPECT_EQ(driver_table(kFamilies),
-              "| driver     | named by       | steering           | membership    | chains sent | zero copy "
-              "| from GPUs | freed late | interrupt | by source | lossless | timestamps | send times "
-              "| largest frame |\n"
-              "|------------|----------------|--------------------|---------------|-------------|-----------"
-              "|-----------|------------|-----------|-----------|----------|------------|------------"
-              "|---------------|\n"
-              "| net_card   | card           | rte_flow, isolated | kernel socket | yes         | yes       "
-              "| yes       | 31         | yes       | yes       | yes      | -          | -          "
-              "| 10000         |\n"
-              "| net_netdev | netdev, string | software           | none          | -           | -         "
-              "| -         | 0          | -         | -         | -        | -          | -          "
-              "| 0             |\n"
-              "| net_s      | string         | software           | none          | -           | -         "
-              "| -         | 0          | -         | -         | -        | -          | -          "
-              "| 0             |\n");
+    EXPECT_EQ(
+        driver_table(kFamilies),
+        "| driver     | named by       | steering           | membership    | chains sent | zero copy "
+        "| from GPUs | splits | freed late | interrupt | by source | lossless | timestamps | send times "
+        "| largest frame |\n"
+        "|------------|----------------|--------------------|---------------|-------------|-----------"
+        "|-----------|--------|------------|-----------|-----------|----------|------------|------------"
+        "|---------------|\n"
+        "| net_card   | card           | rte_flow, isolated | kernel socket | yes         | yes       "
+        "| yes       | -      | 31         | yes       | yes       | yes      | -          | -          "
+        "| 10000         |\n"
+        "| net_netdev | netdev, string | software           | none          | -           | -         "
+        "| -         | -      | 0          | -         | -         | -        | -          | -          "
+        "| 0             |\n"
+        "| net_s      | string         | software           | none          | -           | -         "
+        "| -         | -      | 0          | -         | -         | -        | -          | -          "
+        "| 0             |\n");
 }
 
 TEST(DriverTable, ChainsAloneAreNoZeroCopy) {

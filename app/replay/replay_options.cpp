@@ -9,6 +9,7 @@
 #include "app/option_set.hpp"
 #include "base/counted.hpp"
 #include "base/error.hpp"
+#include "base/seen_endpoints.hpp"
 #include "config/limits.hpp"
 #include "port/impairments.hpp"
 #include "wire/net.hpp"
@@ -39,7 +40,7 @@ void read_map(const std::string& text, replay::RewriteRules& rules) {
     const std::size_t mark = text.find('=');
     if (mark == std::string::npos)
         throw_usage("--map", "`{}` is not OLD=NEW, as in 239.1.1.0+3:7148=239.2.2.0+3:7148", text);
-    const std::vector<Endpoint> from = parse_endpoints(text.substr(0, mark));
+    const std::vector<Endpoint> from = parse_seen_endpoints(text.substr(0, mark));
     if (from.front().has_source())
         throw_usage("--map", "`{}` names a source, but datagrams are redirected from any; leave it out",
                     text.substr(0, mark));

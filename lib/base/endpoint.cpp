@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/ipv6_bytes.hpp"
+#include "base/seen_endpoints.hpp"
 
 namespace spead {
 
@@ -276,16 +277,17 @@ IpAddress later(std::string_view text, const IpAddress& first, std::uint32_t mor
     return last;
 }
 
-}  // namespace
+enum class Scopes : std::uint8_t { usable, all };
 
-std::vector<Endpoint> parse_endpoints(std::string_view text, std::uint16_t default_port) {
+std::vector<Endpoint> parse_range(std::string_view text, std::uint16_t default_port, Scopes scopes) {
     const Parts parts = endpoint_parts_of(text);
     if (parts.address.empty())
         refuse(text, "the address is missing; write ADDRESS:PORT, as in 239.1.2.3:7148");
     const Parsed first = read_ip(parts.address);
     if (!first.problem.empty())
         refuse(text, first.problem);
-    check_scope(text, first.address);
+    if (scopes == Scopes::usable)
+        check_scope(text, first.address);
     const IpAddress source = parts.source ? source_of(text, *parts.source, first.address) : IpAddress{};
 
     std::uint32_t port = default_port;
@@ -314,6 +316,16 @@ std::vector<Endpoint> parse_endpoints(std::string_view text, std::uint16_t defau
     for (std::uint32_t i = 0; i <= more; i++)
         endpoints.push_back({later(text, first.address, i), static_cast<std::uint16_t>(port), source});
     return endpoints;
+}
+
+}  // namespace
+
+std::vector<Endpoint> parse_endpoints(std::string_view text, std::uint16_t default_port) {
+    return parse_range(text, default_port, Scopes::usable);
+}
+
+std::vector<Endpoint> parse_seen_endpoints(std::string_view text) {
+    return parse_range(text, 0, Scopes::all);
 }
 
 std::string bracketed(const IpAddress& address) {

@@ -198,6 +198,9 @@ void FlowRules::add(const Rule& rule) {
                     "the rule for {} names {} queues, and this device supports one queue for an endpoint",
                     to_string(rule.endpoint), rule.queues.size());
     }
+    if (rule.endpoint.address.is_v6()) {
+        use_ipv6();
+    }
     bool count = counts_;
     rte_flow_error error{};
     rte_flow* flow = create(rule, count, error);
@@ -212,56 +215,69 @@ void FlowRules::add(const Rule& rule) {
     entries_.push_back({rule, flow, count});
 }
 
-void FlowRules::add_host_rules(std::uint16_t queue, bool ipv6) {
-    struct Protocol {
-        const char* name;
-        std::uint16_t ether_type;
-        std::uint8_t ip_protocol;  ///< 0: ignored
-        bool needed;
-    };
-    for (const Protocol protocol :
-         {Protocol{"ARP", wire::kEtherTypeArp, 0, true},
-          Protocol{"IGMP", wire::kEtherTypeIpv4, wire::kProtocolIgmp, true},
-          Protocol{"MLD and NDP", wire::kEtherTypeIpv6, wire::kProtocolIcmp6, ipv6}}) {
-        rte_flow_item_eth eth{};
-        rte_flow_item_eth eth_mask{};
-        eth.hdr.ether_type = byte_swap(protocol.ether_type);
-        eth_mask.hdr.ether_type = kAllBits16;
-        rte_flow_item_ipv4 ip{};
-        rte_flow_item_ipv4 ip_mask{};
-        ip.hdr.next_proto_id = protocol.ip_protocol;
-        ip_mask.hdr.next_proto_id = 0xFF;
-        rte_flow_item_ipv6 ip6{};
-        rte_flow_item_ipv6 ip6_mask{};
-        ip6.hdr.proto = protocol.ip_protocol;
-        ip6_mask.hdr.proto = 0xFF;
-        const rte_flow_item end{RTE_FLOW_ITEM_TYPE_END, nullptr, nullptr, nullptr};
-        const rte_flow_item network = protocol.ether_type == wire::kEtherTypeIpv6
-                                          ? rte_flow_item{RTE_FLOW_ITEM_TYPE_IPV6, &ip6, nullptr, &ip6_mask}
-                                          : rte_flow_item{RTE_FLOW_ITEM_TYPE_IPV4, &ip, nullptr, &ip_mask};
-        const std::array pattern{rte_flow_item{RTE_FLOW_ITEM_TYPE_ETH, &eth, nullptr, &eth_mask},
-                                 protocol.ip_protocol == 0 ? end : network, end};
-        const rte_flow_action_queue to{queue};
-        const std::array actions{rte_flow_action{RTE_FLOW_ACTION_TYPE_QUEUE, &to},
-                                 rte_flow_action{RTE_FLOW_ACTION_TYPE_END, nullptr}};
-        rte_flow_error error{};
-        int number =
-            -device_calls().flow_validate(port_id_, ingress(), pattern.data(), actions.data(), error);
-        rte_flow* flow = nullptr;
-        if (number == 0) {
-            flow = device_calls().flow_create(port_id_, ingress(), pattern.data(), actions.data(), error);
-            number = rte_errno;
-        }
-        if (flow == nullptr && !protocol.needed) {
-            continue;
-        }
-        if (flow == nullptr) {
-            throw_error(where_,
-                        "the device refuses the rule for {}, which the program answers itself: {} ({}){}",
-                        protocol.name, error.message == nullptr ? "no reason given" : error.message,
-                        rte_strerror(number), remedy(number));
-        }
+/// Describes the packets that a host of the program answers.
+struct FlowRules::HostProtocol {
+    const char* name;
+    std::uint16_t ether_type;
+    std::uint8_t ip_protocol;  ///< 0: ignored
+};
+
+constexpr FlowRules::HostProtocol FlowRules::kMldAndNdp{"MLD and NDP", wire::kEtherTypeIpv6,
+                                                        wire::kProtocolIcmp6};
+
+/// Makes a rule for the port's own host. Returns false when it is not `needed`, and the device refuses it.
+bool FlowRules::add_host_rule(const HostProtocol& protocol, bool needed) {
+    rte_flow_item_eth eth{};
+    rte_flow_item_eth eth_mask{};
+    eth.hdr.ether_type = byte_swap(protocol.ether_type);
+    eth_mask.hdr.ether_type = kAllBits16;
+    rte_flow_item_ipv4 ip{};
+    rte_flow_item_ipv4 ip_mask{};
+    ip.hdr.next_proto_id = protocol.ip_protocol;
+    ip_mask.hdr.next_proto_id = 0xFF;
+    rte_flow_item_ipv6 ip6{};
+    rte_flow_item_ipv6 ip6_mask{};
+    ip6.hdr.proto = protocol.ip_protocol;
+    ip6_mask.hdr.proto = 0xFF;
+    const rte_flow_item end{RTE_FLOW_ITEM_TYPE_END, nullptr, nullptr, nullptr};
+    const rte_flow_item network = protocol.ether_type == wire::kEtherTypeIpv6
+                                      ? rte_flow_item{RTE_FLOW_ITEM_TYPE_IPV6, &ip6, nullptr, &ip6_mask}
+                                      : rte_flow_item{RTE_FLOW_ITEM_TYPE_IPV4, &ip, nullptr, &ip_mask};
+    const std::array pattern{rte_flow_item{RTE_FLOW_ITEM_TYPE_ETH, &eth, nullptr, &eth_mask},
+                             protocol.ip_protocol == 0 ? end : network, end};
+    const rte_flow_action_queue to{host_queue_};
+    const std::array actions{rte_flow_action{RTE_FLOW_ACTION_TYPE_QUEUE, &to},
+                             rte_flow_action{RTE_FLOW_ACTION_TYPE_END, nullptr}};
+    rte_flow_error error{};
+    int number = -device_calls().flow_validate(port_id_, ingress(), pattern.data(), actions.data(), error);
+    rte_flow* flow = nullptr;
+    if (number == 0) {
+        flow = device_calls().flow_create(port_id_, ingress(), pattern.data(), actions.data(), error);
+        number = rte_errno;
+    }
+    if (flow != nullptr) {
         host_flows_.push_back(flow);
+        return true;
+    }
+    if (needed) {
+        throw_error(where_, "the device refuses the rule for {}, which the program answers itself: {} ({}){}",
+                    protocol.name, error.message == nullptr ? "no reason given" : error.message,
+                    rte_strerror(number), remedy(number));
+    }
+    return false;
+}
+
+void FlowRules::add_host_rules(std::uint16_t queue, bool ipv6) {
+    host_queue_ = queue;
+    (void)add_host_rule({"ARP", wire::kEtherTypeArp, 0}, true);
+    (void)add_host_rule({"IGMP", wire::kEtherTypeIpv4, wire::kProtocolIgmp}, true);
+    lacks_ipv6_host_ = !add_host_rule(kMldAndNdp, ipv6);
+}
+
+/// Asks again for a rule for MLD and NDP that was passed over, because the port uses IPv6 from now on.
+void FlowRules::use_ipv6() {
+    if (lacks_ipv6_host_) {
+        lacks_ipv6_host_ = !add_host_rule(kMldAndNdp, true);
     }
 }
 
@@ -289,6 +305,7 @@ void FlowRules::clear() noexcept {
         rte_flow_error error{};
         (void)device_calls().flow_destroy(port_id_, host_flows_.back(), error);
     }
+    lacks_ipv6_host_ = false;
 }
 
 std::vector<RuleState> FlowRules::rules() const {

@@ -46,6 +46,11 @@ class FlowRules final : public RuleTable {
         bool counted = false;
     };
 
+    struct HostProtocol;
+    static const HostProtocol kMldAndNdp;
+
+    bool add_host_rule(const HostProtocol& protocol, bool needed);
+    void use_ipv6();
     rte_flow* create(const Rule& rule, bool count, rte_flow_error& error) const;
     [[noreturn]] void refuse(const Rule& rule, bool count, const rte_flow_error& error, int number) const;
 
@@ -56,6 +61,8 @@ class FlowRules final : public RuleTable {
     bool counts_ = true;  ///< until the device refuses
     std::vector<Entry> entries_;
     std::vector<rte_flow*> host_flows_;
+    std::uint16_t host_queue_ = 0;
+    bool lacks_ipv6_host_ = false;  ///< a host of the port answers, and the device refused the rule
 };
 
 }  // namespace spead::port

@@ -236,6 +236,10 @@ class Capture(harness.ProgramTest):
         self.refused("replay", "a.pcap", "--port", "net_null0", "--speed", 2, "--pps", 5, says=["exclude each other"])
         self.refused("replay", "a.pcap", "--port", "net_null0", "--loop", 0, says=["--loop"])
         self.refused("replay", "a.pcap", "--port", "net_null0", "--map", "239.1.1.1:1", says=["OLD=NEW"])
+        self.refused("replay", "a.pcap", "--port", "net_null0", "--map", "[ff15::1]:5=[ff11::1]:5", says=["ff11::1", "scope 1"])
+        # Packets that were captured on an interface may have had any group.
+        self.refused("replay", self.directory / "none.pcap", "--port", "net_null0", "--map", "[ff11::1]:5=[ff15::1]:5",
+                     status=1, says=["No such file or directory"])
         path = self.directory / "a.pcap"
         self.captured(path, heaps=1)
         self.refused("replay", path, "--port", "net_null0", "--to", "10.0.0.1:1", says=["--dst-mac"])

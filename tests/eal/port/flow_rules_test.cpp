@@ -196,6 +196,31 @@ TEST_F(FlowRulesTest, ACardWithoutIpv6ServesPortsThatDoNotUseIt) {
     EXPECT_THAT(error_of([&] { rules.add_host_rules(0, true); }), HasSubstr("MLD and NDP"));
 }
 
+TEST_F(FlowRulesTest, Ipv6ThatComesLaterAsksAgainForMldAndNdp) {
+    card.ipv6 = false;
+    rules.add_host_rules(2, false);
+    EXPECT_THAT(error_of([&] { rules.add(rule_for("[ff15::1]:7148", 0)); }),
+                HasSubstr("MLD and NDP, which the program answers"));
+    EXPECT_EQ(card.rules.size(), 2U);
+    card.ipv6 = true;
+    rules.add(rule_for("[ff15::1]:7148", 0));
+
+    std::vector<std::string> texts;
+    for (const auto& [flow, seen] : card.rules) {
+        texts.push_back(seen.text);
+    }
+    ASSERT_EQ(texts.size(), 4U);
+    EXPECT_THAT(texts[2], AllOf(HasSubstr("ipv6 proto 58/ff"), HasSubstr("queue 2")));
+    EXPECT_THAT(texts[3], HasSubstr("udp dst 7148"));
+    rules.clear();
+    EXPECT_TRUE(card.rules.empty());
+}
+
+TEST_F(FlowRulesTest, APortWithoutHostsOfOurOwnNeedsNoRuleForThem) {
+    rules.add(rule_for("[ff15::1]:7148", 0));
+    EXPECT_EQ(card.rules.size(), 1U);
+}
+
 TEST_F(FlowRulesTest, RulesGoInReverseOrder) {
     for (const char* endpoint : {"239.1.2.3:1", "239.1.2.3:2", "239.1.2.3:3"}) {
         rules.add(rule_for(endpoint, 0));

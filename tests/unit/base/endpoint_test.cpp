@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/seen_endpoints.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace spead {
@@ -219,6 +220,13 @@ TEST(Endpoint, AGroupOfAScopeThatReachesNobodyIsRefused) {
                        {"scope f", "ff35::8000:1", "ff3e::8000:1"});
     for (const char* text : {"[ff02::1:7]:7148", "[ff13::1]:7148", "[ff15::1]:7148", "[ff1e::1]:7148"})
         EXPECT_EQ(parse_endpoints(text).size(), 1U) << text;
+}
+
+TEST(Endpoint, AGroupOfPacketsThatWereSeenMayHaveAnyScope) {
+    for (const char* text : {"[ff01::1]:7148", "[ff11::1]:7148", "[ff1f::1]:7148", "[ff15::1]:7148"})
+        EXPECT_EQ(to_string(parse_seen_endpoints(text).at(0)), text);
+    EXPECT_EQ(parse_seen_endpoints("[ff11::1]+2:7148").size(), 3U);
+    expect_usage_error([] { parse_seen_endpoints("[ff11::1]"); }, {"port is missing"});
 }
 
 }  // namespace

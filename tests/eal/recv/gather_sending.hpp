@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -14,10 +16,18 @@ namespace spead::recv::test {
 class Sending {
   public:
     explicit Sending(GatherRig& rig, unsigned mbufs = 16383) : rig_(rig), pool_(mbufs, 2048), queue_(pool_) {}
-    /// Sends one frame; polls first while none of the port's mbufs is free.
+    /// Sends one frame; polls while the ring has no room, because an engine is behind.
     void send(const Bytes& frame, const std::vector<std::size_t>& segments = {}) {
-        rte_mbuf* const m = segments.empty() ? pool_.make(frame) : queue_.chain(frame, segments);
-        ASSERT_TRUE(port::test::send(rig_.tx(), m));
+        rte_mbuf* m = segments.empty() ? pool_.make(frame) : queue_.chain(frame, segments);
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (rig_.tx().tx_burst(&m, 1) == 0) {
+            if (std::chrono::steady_clock::now() > end) {
+                rte_pktmbuf_free(m);
+                FAIL() << "the ring stays full";
+            }
+            rig_.poll();
+            std::this_thread::yield();
+        }
         sent++;
     }
     /// Returns whether as many mbufs are free as a frame may take.

@@ -13,6 +13,7 @@ const WORDS = {
     no_item: "without an item", bad_length: "of another length", bad_step: "between two steps", out_of_range: "outside of an axis",
     rejected: "callback refused", filtered: "filtered out", held: "a filter holds", captured: "captured",
     capture_full: "capture was full", control: "stream control", stopped: "after a stop item", late: "too late",
+    header_in_device: "header cut by the port",
     inconsistent: "contradictory", out_of_order: "out of order", future: "too far ahead", duplicate: "duplicates",
     redundant: "by both paths", evicted: "heaps given up", timed_out: "heaps timed out", heaps_missing: "heaps missing",
     heaps_skipped: "heaps skipped", flushed: "heaps cut by a stop", no_memory: "no memory", no_chunk: "no free chunk",
@@ -64,6 +65,7 @@ export const STAGES = [
      counts: [
         packet("malformed", "lost", "breaks a rule of SPEAD, or of the stream's format"),
         packet("oversize", "lost", "larger than max_packet_size"),
+        packet("header_in_device", "lost", "its port cuts it inside its header (split)"),
         packet("heap_too_big", "lost", "of a heap larger than heaps.max_bytes"),
         packet("invalid", "lost", "marked as invalid by its sender"),
         packet("no_item", "lost", "lacks an item that the placement needs"),

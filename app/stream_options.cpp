@@ -433,7 +433,7 @@ runtime::Plan loopback_plan(const StreamWords& typed) {
     plan.end = words.end;
     plan.receives = streams_of(words);
     plan.sends.push_back(sender_of(words));
-    add_ports(plan, words.ports);
+    add_ports(plan, words.ports, {}, words.port);
     // Packets with a checksum are checked.
     for (runtime::PortPlan& port : plan.ports)
         port.udp_checksum = words.send.udp_checksum;

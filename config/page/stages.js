@@ -33,7 +33,7 @@ const chunk = (name, kind, meaning) =>
 // Estimates the packets of given-up heaps that no stage here has lost.
 function neverCame(view) {
     const here = total(view.ports, (one) => one.nic.missed + one.nic.no_mbuf) +
-        total(view.streams, (one) => ["late", "no_memory", "no_chunk", "oversize", "malformed"]
+        total(view.streams, (one) => ["late", "no_memory", "no_chunk", "oversize", "malformed", "header_in_device"]
             .reduce((all, name) => all + number(one.packets[name]), 0));
     return Math.max(total(view.streams, (one) => one.info.missing_packets) - here, 0);
 }

@@ -24,13 +24,14 @@ using runtime::ReceivePlan;
 
 /// Returns the bytes before the payload of a stream's usual packet of a declared format; 0: its packets are
 /// of SPEAD, and tell themselves.
-std::size_t headers_of_format(const ReceivePlan& r) {
+std::size_t headers_of_format(const PortPlan& port, const ReceivePlan& r) {
     if (r.format.empty())
         return 0;
     const bool ipv6 = std::ranges::any_of(r.endpoints, [](const Endpoint& e) { return e.address.is_v6(); });
     try {
         const wire::PacketFormat format = wire::PacketFormat::parse(r.format, r.name);
-        return (ipv6 ? wire::kNetHeader6 : wire::kNetHeader) + wire::FormatReader(format).header();
+        return (port.vlan ? wire::kVlanTag : 0) + (ipv6 ? wire::kNetHeader6 : wire::kNetHeader) +
+               wire::FormatReader(format).header();
     } catch (const UsageError&) {
         return 0;  // one that is wrong is refused elsewhere
     }
@@ -57,7 +58,7 @@ std::optional<KeyFault> stream_fault(const PortPlan& port, const ReceivePlan& r,
             fmt::format("port `{}` splits packets, and the capture of stream `{}` would read the data, "
                         "which lie in memory of a device; leave out `capture` or `split`",
                         port.name, r.name));
-    if (const std::size_t headers = headers_of_format(r); headers > port.split)
+    if (const std::size_t headers = headers_of_format(port, r); headers > port.split)
         return fault(
             fmt::format("port `{}` splits packets after {} bytes, and the `format` of stream `{}` needs "
                         "{} of them on the CPU; raise `split` (--split) to {}",

@@ -91,6 +91,10 @@ SplitSizes software_split(const PortRequest& request) {
     return split;
 }
 
+std::uint32_t queued_packets(std::uint32_t descriptors, const std::optional<SplitSizes>& split) noexcept {
+    return split && split->by == Splitting::card ? descriptors / kCardSegments : descriptors;
+}
+
 void add_mbufs(SplitSizes& split, std::uint32_t more) {
     split.headers = queue_sizes(split.headers.descriptors, split.headers.mbufs + more,
                                 split.headers.data_room, split.headers.cache);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "port/driver.hpp"
@@ -24,6 +25,9 @@ SplitSizes card_split(const PortRequest& request, std::uint32_t frame, std::uint
 /// Returns the pools of a queue whose packets this program cuts. Longer frames than those of the request's
 /// packets take several mbufs of data.
 SplitSizes software_split(const PortRequest& request);
+
+/// Returns how many packets a queue of these descriptors holds.
+std::uint32_t queued_packets(std::uint32_t descriptors, const std::optional<SplitSizes>& split) noexcept;
 
 /// Adds mbufs that filters, engines and heaps may keep to the pools of a queue.
 void add_mbufs(SplitSizes& split, std::uint32_t more);

@@ -37,6 +37,12 @@ std::shared_ptr<gather::Engine> make_cuda(const std::vector<unsigned>& cpus) {
 
 }  // namespace
 
+GatherEngines::~GatherEngines() {
+    for (const auto& [kind, engine] : engines_)
+        if (engine)
+            static_cast<void>(engine->stop(kPatience));
+}
+
 std::shared_ptr<gather::Engine> GatherEngines::engine(HeapEngine kind) {
     std::shared_ptr<gather::Engine>& one = engines_[kind];
     if (!one && kind == HeapEngine::fake)

@@ -23,6 +23,10 @@ class GatherEngines {
   public:
     /// Makes none. `cpus`: for their threads; none: any.
     explicit GatherEngines(std::vector<unsigned> cpus = {}) : cpus_(std::move(cpus)) {}
+    /// Stops engines that a failed start leaves: they know memory of pools, which go next.
+    ~GatherEngines();
+    GatherEngines(const GatherEngines&) = delete;
+    GatherEngines& operator=(const GatherEngines&) = delete;
 
     /// Returns the engine; makes it if necessary. Throws Error when the machine has no such engine.
     std::shared_ptr<gather::Engine> engine(HeapEngine kind);

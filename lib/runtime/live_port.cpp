@@ -17,6 +17,7 @@
 #include "port/device_string.hpp"
 #include "port/machine.hpp"
 #include "port/netdev.hpp"
+#include "port/split_sizes.hpp"
 
 namespace spead::runtime {
 
@@ -90,7 +91,7 @@ void find_larger(const port::PlannedPort& planned, stats::PortSettings& s) {
             return;
         if (larger.rx.descriptors > planned.device.rx.descriptors) {
             s.larger_buffer = request.buffer_size;
-            s.larger_queue = larger.rx.descriptors;
+            s.larger_queue = port::queued_packets(larger.rx.descriptors, larger.split);
             return;
         }
         // Above some size a driver has its longest queue.
@@ -330,13 +331,17 @@ void LivePort::look_for_passed(const std::vector<Endpoint>& wanted) {
         passed_.push_back({to_string(one.endpoint), to_string(one.source), one.packets});
 }
 
+std::uint32_t LivePort::rx_packets() const noexcept {
+    return port::queued_packets(device_->rx_sizes().descriptors, planned_.device.split);
+}
+
 stats::PortSnapshot LivePort::snapshot() const {
     stats::PortSnapshot s;
     s.name = device_->name();
     s.driver = device_->driver_name();
     s.steering = port::name_of(device_->capabilities().steering);
     s.state = is_.closed ? "closed" : outage_.netdev ? "detached" : is_.off ? "stopped" : "running";
-    s.rx_descriptors = device_->rx_sizes().descriptors;
+    s.rx_descriptors = rx_packets();
     s.reassembly_places = planned_.request.reassembled_datagrams;
     s.joins_groups = device_->capabilities().membership != port::Membership::none;
     if (host_)

@@ -33,6 +33,8 @@ class LivePort {
 
     const PortPlan& plan() const noexcept { return plan_; }
     const port::PlannedPort& planned() const noexcept { return planned_; }
+    /// Returns how many packets each of its receive queues holds.
+    std::uint32_t rx_packets() const noexcept;
     /// Returns the device; another one after reopen().
     port::Port& device() const noexcept { return *device_; }
     /// Returns our own host; null where the kernel answers, or no host does. Another one after

@@ -74,11 +74,11 @@ void PortOpening::open_new(const Plan& wanted) {
         planned = plan_ports(wanted, first, cpus, {}, drivers_, machine, in_use);
     for (std::size_t p = first; p < wanted.ports.size(); p++) {
         port::PlannedPort& fresh = planned[p - first];
-        of_.engines.give_memory(wanted, fresh);
         for (std::size_t other = 0; other < of_.ports.size(); other++)
             if (is_same_device(fresh, of_.layout.ports[other]))
                 throw_error(port::where(fresh.request), "{} is port {} already", fresh.request.device,
                             of_.plan.ports[other].name);
+        of_.engines.give_memory(wanted, fresh);
         add(wanted.ports[p], fresh, cpus[p]);
     }
 }

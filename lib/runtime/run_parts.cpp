@@ -88,8 +88,8 @@ void RunParts::make(int interrupt_fd) {
                 std::any_of(w.receives.begin(), w.receives.end(), [&](std::size_t i) {
                     return receives_on(plan.receives[i], plan.ports[q.port].name);
                 }))
-                sleep = std::min(sleep, longest_sleep_us(ports[q.port].device().rx_sizes().descriptors,
-                                                         kTypicalPacket, kTypicalLink));
+                sleep = std::min(sleep,
+                                 longest_sleep_us(ports[q.port].rx_packets(), kTypicalPacket, kTypicalLink));
         worker.loop =
             std::make_unique<LcoreLoop>(IdlePolicy(PollMode::adaptive, ReceivePlan{}.max_poll, sleep,
                                                    static_cast<double>(rte_get_tsc_hz()) / 1e6),

@@ -19,11 +19,12 @@ StoredChunks::StoredChunks(std::unique_ptr<ChunkList> chunks, wire::Flavour flav
 
 void StoredChunks::take_placement() {
     const chunk::Placement& placement = chunk_.placement;
+    // Until all of it is taken, there is none: a list that failed may be read once more.
+    origins_.reset();
     layout_ = placement.check();
     if (placement.heap_bytes > kMostBytes)
         chunks_->fail(fmt::format("its heaps have {}, more than {}", human_size(placement.heap_bytes),
                                   human_size(kMostBytes)));
-    origins_.emplace(placement);
     strides_ = placement.strides();
     order_.assign(1, placement.time_axis());
     for (std::size_t i = 0; i < placement.axes.size(); i++)
@@ -39,6 +40,7 @@ void StoredChunks::take_placement() {
     payload_item_ = kPayloadItem;
     while (reads(payload_item_))
         payload_item_++;
+    origins_.emplace(placement);
 }
 
 /// Goes to the next place of the chunk. Returns false behind the last one.
@@ -112,7 +114,7 @@ bool StoredChunks::next(StoredHeap& heap) {
             check_counts();
             if (!chunks_->next(chunk_))
                 return false;
-            if (!chunk_.same_placement)
+            if (!chunk_.same_placement || !origins_)
                 take_placement();
             places_.assign(chunk_.placement.axes.size(), 0);
             has_chunk_ = true;

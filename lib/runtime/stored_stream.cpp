@@ -85,6 +85,8 @@ std::unique_ptr<StoredStream> StoredStream::open(const std::string& from, wire::
         return std::make_unique<StoredChunks>(std::make_unique<IndexedChunks>(path), flavour);
     if (const std::string group = has_heaps ? std::string() : ZarrChunks::group_in(path); !group.empty())
         return std::make_unique<StoredChunks>(std::make_unique<ZarrChunks>(group), flavour);
+    if (!has_heaps && from.starts_with("zarr:"))
+        throw_error(path, "there is no array; give what --sink zarr:DIR has written");
     return std::make_unique<StoredHeaps>(path, flavour);
 }
 

@@ -47,6 +47,18 @@ std::string array_text(int directory, const std::string& path, const char* name)
     }
 }
 
+/// Lists a directory. Throws Error when it cannot be read.
+std::vector<fs::path> entries_of(const fs::path& directory) {
+    std::vector<fs::path> all;
+    std::error_code failed;
+    for (fs::directory_iterator at(directory, failed); !failed && at != fs::directory_iterator();
+         at.increment(failed))
+        all.push_back(at->path());
+    if (failed)
+        throw_error(directory.string(), "cannot list the directory: {}", failed.message());
+    return all;
+}
+
 /// Returns the number at the beginning of a name, and removes it with the point behind it.
 std::optional<std::uint64_t> take_number(std::string_view& name) {
     std::uint64_t number = 0;
@@ -65,15 +77,17 @@ std::string ZarrChunks::group_in(const std::string& from) {
     if (is_group(from))
         return from;
     std::string group;
-    std::error_code failed;
-    for (const fs::directory_entry& entry : fs::directory_iterator(from, failed)) {
-        if (!is_group(entry.path()))
+    if (std::error_code ignored; !fs::is_directory(from, ignored))
+        return group;
+    for (const fs::path& entry : entries_of(from)) {
+        std::error_code ignored;
+        // A link may lead out of the directory.
+        if (fs::is_symlink(entry, ignored) || !is_group(entry))
             continue;
         if (!group.empty())
             throw_error(from, "there are the arrays of several streams, {} and {}; give the directory of one",
-                        printable(fs::path(group).filename().string()),
-                        printable(entry.path().filename().string()));
-        group = entry.path().string();
+                        printable(fs::path(group).filename().string()), printable(entry.filename().string()));
+        group = entry.string();
     }
     return group;
 }
@@ -170,12 +184,9 @@ std::optional<ZarrChunks::Key> ZarrChunks::key_of(const std::string& name) const
 }
 
 void ZarrChunks::list_files() {
-    std::error_code failed;
-    for (const fs::directory_entry& entry : fs::directory_iterator(data_.path, failed))
-        if (const std::optional<Key> key = key_of(entry.path().filename().string()))
+    for (const fs::path& entry : entries_of(data_.path))
+        if (const std::optional<Key> key = key_of(entry.filename().string()))
             keys_.push_back(*key);
-    if (failed)
-        throw_error(data_.path, "cannot list the chunks: {}", failed.message());
     std::sort(keys_.begin(), keys_.end());
     if (!keys_.empty() && keys_.back().index > static_cast<std::uint64_t>(INT64_MAX) - first_)
         throw_error(data_.path, "no chunk has a number as large as that of {}", name_in(data_, keys_.back()));

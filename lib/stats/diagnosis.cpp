@@ -204,8 +204,9 @@ std::uint64_t Findings::missed_for(const StreamSnapshot& s) const {
     std::uint64_t missed = 0;
     for (const PortSnapshot& p : snapshot_.ports)
         if (s.comes_by(p.name))
+            // With reassembly, the fragments that it refuses are in its own counts, or broken.
             missed += p.nic.missed + p.nic.no_mbuf + p.reassembly.crowded_out + p.reassembly.too_many +
-                      p.rx[static_cast<std::size_t>(PortOutcome::fragment)];
+                      (p.reassembly_places == 0 ? p.rx[static_cast<std::size_t>(PortOutcome::fragment)] : 0);
     return missed;
 }
 
@@ -226,7 +227,7 @@ void Findings::incomplete(const StreamSnapshot& s) {
     for (const PacketOutcome o :
          {PacketOutcome::no_memory, PacketOutcome::oversize, PacketOutcome::heap_too_big,
           PacketOutcome::malformed, PacketOutcome::inconsistent, PacketOutcome::out_of_order,
-          PacketOutcome::filtered, PacketOutcome::late})
+          PacketOutcome::filtered, PacketOutcome::late, PacketOutcome::header_in_device})
         explained += of(s, o);
     const std::uint64_t incomplete = of(s, HeapEnd::evicted) + of(s, HeapEnd::timed_out);
     if (explained >= incomplete)

@@ -70,7 +70,8 @@ std::optional<Reason> left_to_kernel(const StreamSnapshot& s, const Advice& advi
             if (s.comes_by(p.name) && Advice::is_for(s, packets))
                 return Reason{
                     fmt::format("without a packet, while the rules of port {} left some for {} to the kernel "
-                                "({}, the last from {}): they came as IP fragments, or in another VLAN",
+                                "({}, the last from {}): they came as IP fragments, in another VLAN, or on a "
+                                "queue that the port does not read",
                                 p.name, packets.endpoint, packets.packets, packets.source),
                     advice.reassemble(p, Advice::FragmentsAre::with_kernel)};
     return std::nullopt;

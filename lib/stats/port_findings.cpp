@@ -27,7 +27,7 @@ std::uint64_t of(const PortSnapshot& p, PortOutcome o) {
     return p.rx[static_cast<std::size_t>(o)];
 }
 
-std::string duration_text(double seconds) {
+std::string time_off(double seconds) {
     return seconds < 1 ? fmt::format("{:.3g} ms", seconds * 1000) : fmt::format("{:.1f} s", seconds);
 }
 
@@ -211,7 +211,7 @@ void PortFindings::missed() {
         for_slow(why.busy_lcore));
     add(Cause::lcore_interrupted, Stage::lcore, why.interrupted, "packets",
         fmt::format("were lost before they could be fetched: lcore {} was off its CPU for up to {}",
-                    why.interrupted_lcore, duration_text(why.longest_s)),
+                    why.interrupted_lcore, time_off(why.longest_s)),
         for_interrupted(why));
     add(Cause::engine_too_slow, Stage::memory, why.engine_behind, "packets",
         fmt::format("were lost before they could be fetched: an engine had not moved enough payload to take "

@@ -35,6 +35,8 @@ void take_stream(StreamSnapshot& s, const StreamSnapshot& base) {
         if (&s.packets[i] != &placed)
             s.packets[i] -= base.packets[i];
     inconsistent -= take(control, take(placed, placed_before));
+    if (s.packets[static_cast<std::size_t>(PacketOutcome::header_in_device)] == 0)
+        s.longest_header = 0;
     s.control_bytes -= base.control_bytes;
     s.control_bytes -= take(s.bytes, base.bytes);
     s.carried = {base.heaps_live, base.heaps_queued, base.heaps_waiting};

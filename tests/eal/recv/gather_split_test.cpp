@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
+#include <rte_ip.h>
 
 #include "tests/eal/recv/gather_sending.hpp"
 #include "tests/eal/recv/splitter.hpp"
@@ -96,12 +97,13 @@ TEST(GatherSplit, WhatIsNoStreamsIsRefusedByItsHeadersAlone) {
     fragment.specials(1, 500, 0);
     Bytes first = frame(fragment.build());
     first[20] |= 0x20;  // more fragments
+    rte_ipv4_hdr* const ip = reinterpret_cast<rte_ipv4_hdr*>(first.data() + wire::kEthernetHeader);
+    ip->hdr_checksum = 0;
+    ip->hdr_checksum = rte_ipv4_cksum(ip);
     sending.send(first);
     rig->poll_until(3);
-    EXPECT_EQ(rig->source.counters[PortOutcome::not_udp] + rig->source.counters[PortOutcome::malformed] +
-                  rig->source.counters[PortOutcome::fragment] +
-                  rig->source.counters[PortOutcome::bad_checksum],
-              3U);
+    EXPECT_EQ(rig->source.counters[PortOutcome::not_udp], 2U);
+    EXPECT_EQ(rig->source.counters[PortOutcome::fragment], 1U);
 }
 
 TEST(GatherSplit, HeapsWithManyHolesAreFilled) {

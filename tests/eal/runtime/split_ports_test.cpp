@@ -24,7 +24,7 @@ Plan split(Plan plan, std::uint32_t at = 138) {
     return plan;
 }
 
-void expect_all_verified(const Ended& e, std::uint64_t heaps) {
+void expect_all_split_verified(const Ended& e, std::uint64_t heaps) {
     EXPECT_THAT(e.problems, IsEmpty());
     EXPECT_EQ(e.complete(), heaps);
     EXPECT_EQ(e.stream().heaps_verified, heaps);
@@ -36,7 +36,7 @@ void expect_all_verified(const Ended& e, std::uint64_t heaps) {
 TEST(SplitPorts, BringEveryHeapOfARun) {
     for (const std::uint32_t at : {134U, 138U, 139U, 1000U}) {
         const Ended e = run(split(loopback(300), at));
-        expect_all_verified(e, 300);
+        expect_all_split_verified(e, 300);
         EXPECT_THAT(e.remarks, testing::Not(Contains(HasSubstr("not returned"))));
     }
 }
@@ -44,7 +44,7 @@ TEST(SplitPorts, BringEveryHeapOfARun) {
 TEST(SplitPorts, BringHeapsOfIpv6AndOfATag) {
     Plan plan = split(loopback(100, "[ff15::1]:7148"));
     plan.ports[0].vlan = 7;
-    expect_all_verified(run(plan), 100);
+    expect_all_split_verified(run(plan), 100);
 }
 
 TEST(SplitPorts, BringHeapsToSeveralLcoresOfOneQueue) {
@@ -77,7 +77,7 @@ TEST(SplitPorts, CountHeadersThatGoOnInDeviceMemory) {
     EXPECT_GE(e.stream().longest_header, 42U + 8 + 8 * 44);
     EXPECT_EQ(e.stream().heaps_wrong, 0U);
     plan.ports[0].split = e.stream().longest_header;
-    expect_all_verified(run(plan), 50);
+    expect_all_split_verified(run(plan), 50);
 }
 
 TEST(SplitPorts, TakeFiltersOfTheConfiguration) {

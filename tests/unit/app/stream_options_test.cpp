@@ -383,6 +383,11 @@ TEST(Loopback, NeedsNothingAndEndsByItself) {
     EXPECT_TRUE(plan.end.exit_on_stop);
 }
 
+TEST(Loopback, ItsPortSplitsPacketsAsReceiversDo) {
+    EXPECT_EQ(planned("loopback --split 138 --heap-memory fake").ports[0].split, 138U);
+    expect_refused("loopback --split 138", {"--split", "gather"});
+}
+
 TEST(Loopback, IgnoresTheEnvironmentsInterface) {
     EXPECT_EQ(planned("loopback", {{"DPDK_SPEAD_INTERFACE", "ens1f0"}}).ports[0].device, "net_ring0");
 }

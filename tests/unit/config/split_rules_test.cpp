@@ -76,6 +76,8 @@ TEST(SplitRules, LeaveTheHeadersOfAFormatToTheCpu) {
     EXPECT_FALSE(split_fault(plan, plan.ports[0]));
     plan.receives[0].format = "header 128; field n: u32 at 0; count n";
     expect_fault(plan, "split", "raise `split` (--split) to 170");
+    plan.ports[0].vlan = 5;
+    expect_fault(plan, "split", "raise `split` (--split) to 174");
     plan.receives[0].format = "nonsense";
     EXPECT_FALSE(split_fault(plan, plan.ports[0])) << "refused with the format itself";
 }

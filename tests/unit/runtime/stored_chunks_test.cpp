@@ -2,6 +2,7 @@
 #include "runtime/stored_chunks.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
 
@@ -153,6 +154,10 @@ TEST(StoredStream, IsFoundWithTheNameOfItsSinkOrWithout) {
                 HasSubstr("no such directory or file"));
     std::ofstream(stored.directory.file("heaps.jsonl")) << "\n";
     EXPECT_THAT(stored.fault(), HasSubstr("there are heaps and chunks"));
+    const StoredIn other(line_of_chunk());
+    std::filesystem::remove(other.directory.file("chunks.jsonl"));
+    EXPECT_THAT(error_of([&] { StoredStream::open("zarr:" + other.directory.path(), {}); }),
+                HasSubstr("there is no array; give what --sink zarr:DIR has written"));
 }
 
 }  // namespace

@@ -22,6 +22,16 @@ TEST(Diagnosis, LossesHereExplainIncompleteHeaps) {
     EXPECT_EQ(diagnose(s)[0].cause, Cause::receive_ring_short);
 }
 
+TEST(Diagnosis, PacketsCutInsideTheirHeaderExplainIncompleteHeaps) {
+    Snapshot s = clean();
+    s.streams[0].heaps_ended[1] = 77;
+    s.streams[0].packets[static_cast<std::size_t>(PacketOutcome::header_in_device)] = 77;
+    s.streams[0].received += 77;
+    s.streams[0].longest_header = 562;
+    ASSERT_EQ(diagnose(s).size(), 1U);
+    EXPECT_EQ(diagnose(s)[0].cause, Cause::header_in_device);
+}
+
 /// Tests that one late packet does not explain a thousand heaps.
 TEST(Diagnosis, LossesHereExplainAsManyIncompleteHeapsAsPackets) {
     Snapshot s = clean();

@@ -126,6 +126,17 @@ TEST(Since, DestinationsThatOnlyCameBeforeAreNotStraysAnyMore) {
     EXPECT_EQ(left[1].packets, 5U);
 }
 
+TEST(Since, TheLongestHeaderIsThatOfPacketsSinceThen) {
+    constexpr auto kCut = static_cast<std::size_t>(PacketOutcome::header_in_device);
+    Snapshot base = run(4);
+    base.streams[0].longest_header = 562;
+    base.streams[0].packets[kCut] = 3;
+    Snapshot now = base;
+    EXPECT_EQ(since(now, base).streams[0].longest_header, 0U);
+    now.streams[0].packets[kCut] = 4;
+    EXPECT_EQ(since(now, base).streams[0].longest_header, 562U);
+}
+
 TEST(Since, WhatTheBaseDoesNotHaveStaysAsItIs) {
     Snapshot base = run(100);
     base.streams.clear();

@@ -63,6 +63,18 @@ struct Reason {
     Cures cures;
 };
 
+/// Returns the actions for packets that a port's rules left to the kernel, although they are a stream's.
+Cures for_left_packets(const PortSnapshot& p, const Advice& advice) {
+    Cures cures = advice.reassemble(p, Advice::FragmentsAre::with_kernel);
+    if (!p.settings.interface.empty())
+        cures.push_back(
+            fmt::format("`ethtool -l {0}` shows the queues of {0}: the port reads those that its device "
+                        "names; if the packets have VLAN tags: `ethtool -K {0} rxvlan off`, and `vlan` in "
+                        "[[port]]",
+                        shell_word(p.settings.interface)));
+    return cures;
+}
+
 /// Finds packets of the stream that the rules of a port left to the kernel all the same.
 std::optional<Reason> left_to_kernel(const StreamSnapshot& s, const Advice& advice) {
     for (const PortSnapshot& p : advice.snapshot().ports)
@@ -73,7 +85,7 @@ std::optional<Reason> left_to_kernel(const StreamSnapshot& s, const Advice& advi
                                 "({}, the last from {}): they came as IP fragments, in another VLAN, or on a "
                                 "queue that the port does not read",
                                 p.name, packets.endpoint, packets.packets, packets.source),
-                    advice.reassemble(p, Advice::FragmentsAre::with_kernel)};
+                    for_left_packets(p, advice)};
     return std::nullopt;
 }
 

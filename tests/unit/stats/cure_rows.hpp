@@ -263,7 +263,7 @@ inline const CureRow kCureRows[] = {
          s.ports[0].driver = "net_af_packet";
      },
      Cause::gso_frames,
-     {"a sender on this machine must cut its packets itself", "packets that are so long on the wire need",
+     {"a sender on this machine must cut its packets itself", "if packets are so long on the wire: set",
       "if they come as IP fragments, set `reassemble = true` in [[port]] of p0 in /etc/x.toml, and restart",
       "if they come as IP fragments, let the sender's packets fit"}},
     {"LongerRing",

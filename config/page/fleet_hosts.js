@@ -80,7 +80,7 @@ export class Hosts {
         setText(why, reasonsOf(host).join("; "));
     }
 
-    // Losses have a triangle, too.
+    // Losses have a diamond, too.
     lost(cell, count, words) {
         setText(cell, count > 0 ? `◆ ${words}` : words);
         cell.classList.toggle("lost", count > 0);

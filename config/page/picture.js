@@ -113,7 +113,7 @@ export class Picture {
                    svg("text", {class: "sum", x: x + 8, y: y + 61}, stage.sum));
     }
 
-    // A loss that grows has a square beside it, one that does not a dot.
+    // A loss that grows has a diamond beside it, one that does not a dot.
     line(line, x, y, two) {
         const value = line.total === null ? "" : short(line.total);
         const sign = line.kind !== "lost" ? "" : line.lately > 0 ? "◆ " : "• ";

@@ -102,7 +102,7 @@ export class Streams {
                                                  words: `Rate of ${stream.name}, now ${words}; triangles are losses`});
     }
 
-    // Losses have a square, too.
+    // Losses have a diamond, too.
     loss(cell, part, count) {
         setText(cell, part === null ? NOTHING : part > 0 ? `◆ ${percent(part)}` : percent(part));
         cell.classList.toggle("lost", part > 0);

@@ -126,8 +126,18 @@ class Notices(harness.ProgramTest):
         self.addCleanup(server.wait)
         self.addCleanup(server.terminate)
         running = self.running()
-        running.wait_for(place.is_socket, "Redis")
-        subscriber = redis.Redis.from_url(f"unix://{place}").pubsub()
+        client = redis.Redis.from_url(f"unix://{place}")
+        self.addCleanup(client.close)
+
+        def answers():
+            # The socket is there before the server listens.
+            try:
+                return client.ping()
+            except redis.ConnectionError:
+                return False
+
+        running.wait_for(answers, "answer of Redis")
+        subscriber = client.pubsub()
         self.addCleanup(subscriber.close)
         subscriber.subscribe("chunks.s0")
         limit = 30 * harness.PATIENCE

@@ -25,6 +25,11 @@ stats::StreamSnapshot two_paths() {
     return s;
 }
 
+std::vector<stats::Finding> findings(const stats::StreamSnapshot& s) {
+    const stats::Snapshot snapshot;
+    return stats::path_findings(s, 10, stats::Advice(snapshot));
+}
+
 TEST(PathReport, HasEveryCountOfBothPaths) {
     const Json paths = paths_json(two_paths());
     EXPECT_EQ(paths.dump(),
@@ -67,7 +72,7 @@ TEST(PathReport, PacketsThatCameMoreThanTwiceAreAFinding) {
     EXPECT_EQ(stats::renewed_packets(s), 0U);
     s.paths[1].redundant = 120;
     EXPECT_EQ(stats::renewed_packets(s), 10U);
-    const std::vector<stats::Finding> all = stats::path_findings(s, 10);
+    const std::vector<stats::Finding> all = findings(s);
     ASSERT_EQ(all.size(), 2U);
     EXPECT_EQ(all[0].cause, stats::Cause::duplicates);
     EXPECT_EQ(all[0].count, 10U);
@@ -81,10 +86,10 @@ TEST(PathReport, PacketsOnTheirWayAreNoFinding) {
     stats::StreamSnapshot s = two_paths();
     s.paths[0].repeated = 0;
     EXPECT_EQ(stats::missing_packets(s, 1), 60U);
-    EXPECT_THAT(stats::path_findings(s, 10), IsEmpty());
+    EXPECT_THAT(findings(s), IsEmpty());
     s.paths[1].passed = 137;
     EXPECT_EQ(stats::lost_packets(s, 1), 7U);
-    const std::vector<stats::Finding> all = stats::path_findings(s, 10);
+    const std::vector<stats::Finding> all = findings(s);
     ASSERT_EQ(all.size(), 1U);
     EXPECT_EQ(all[0].cause, stats::Cause::path_loss);
     EXPECT_EQ(all[0].count, 7U);

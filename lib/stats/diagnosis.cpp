@@ -279,7 +279,7 @@ void Findings::refused_by_decoder(const StreamSnapshot& s) {
             "have headers of up to {} bytes, and their port cuts before that: the rest lies in memory "
             "that the CPU cannot read",
             s.longest_header),
-        fmt::format("raise `split` of the port (--split) to {}, or send fewer item pointers in a packet",
+        fmt::format("raise `split` of the port to {}, or send fewer item pointers in a packet",
                     s.longest_header));
 }
 

@@ -105,7 +105,7 @@ constexpr std::array kPortKeys{
         .zero = true,
         .terse = true,
         .option = "--split",
-        .help = "Cuts packets after so many bytes: the rest goes into the memory of gather; 0 = never",
+        .help = "Cuts packets after N bytes: the rest goes into the memory of gather; 0 = never",
     },
     Key{
         .name = "link_rate",

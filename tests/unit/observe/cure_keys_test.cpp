@@ -18,6 +18,13 @@ namespace {
 
 namespace rows = stats::test;
 
+constexpr const char* kPlacement = "heap 64; time: heap [8]";
+
+/// Returns the value that a user gives in place of a word in capitals; another one as it is.
+std::string given(const std::string& value) {
+    return value == "DIRECTORY" ? "/data/other" : value == "PLACEMENT" ? kPlacement : value;
+}
+
 /// Returns a plan of the stream's settings.
 runtime::Plan plan_of(const stats::Snapshot& s) {
     runtime::Plan plan = spead::test::valid_plan();
@@ -29,11 +36,20 @@ runtime::Plan plan_of(const stats::Snapshot& s) {
     r.max_packet_size = static_cast<std::uint32_t>(set.max_packet_size);
     r.max_bytes = set.max_bytes;
     r.buffer_size = set.buffer_size;
-    if (set.chunks != 0) {
+    if (set.chunks != 0 || s.streams[0].chunks.buffers != 0) {
         r.chunk.emplace();
-        r.chunk->placement = "heap 64; time: heap [8]";
-        r.chunk->chunks = static_cast<std::uint32_t>(set.chunks);
+        r.chunk->placement = kPlacement;
+        r.chunk->chunks = static_cast<std::uint32_t>(std::max<std::uint64_t>(set.chunks, 8));
         r.chunk->window = static_cast<std::uint32_t>(std::max<std::uint64_t>(set.window, 1));
+    }
+    if (!set.directory.empty())
+        r.sink = {.kind = set.file_for_each ? runtime::SinkKind::file : runtime::SinkKind::raw,
+                  .directory = set.directory};
+    if (set.path_skew != 0) {
+        r.paths = {"p0", "p0"};
+        r.path_endpoint_texts = {"239.1.3.3:7148"};
+        r.path_endpoints = parse_endpoints(r.path_endpoint_texts[0]);
+        r.path_skew = set.path_skew;
     }
     return plan;
 }
@@ -47,14 +63,16 @@ std::vector<config::Setting> settings_in(const std::string& cure) {
             take(*at);
     };
     each("stream set s0 (\\S+) ([^\\s`]+)`",
-         [&all](const std::smatch& m) { all.emplace_back(m[1].str(), m[2].str()); });
+         [&all](const std::smatch& m) { all.emplace_back(m[1].str(), given(m[2].str())); });
     each("set `(\\w+) = \\[?\"?([^`\"\\]]+)\"?\\]?` in \\[+receive(?:\\.(\\w+))?\\]+",
          [&all](const std::smatch& m) {
-             all.emplace_back((m[3].matched ? m[3].str() + '.' : std::string()) + m[1].str(), m[2].str());
+             all.emplace_back((m[3].matched ? m[3].str() + '.' : std::string()) + m[1].str(),
+                              given(m[2].str()));
          });
     each("restart with `(--\\S+) ([^`]+)`", [&all](const std::smatch& m) {
         for (const std::string& path : config::key_paths("receive"))
-            if (config::find_key("receive", path)->option == m[1].str())
+            // A port is not the stream's to change.
+            if (path != "port" && config::find_key("receive", path)->option == m[1].str())
                 all.emplace_back(path, m[2].str());
     });
     return all;

@@ -67,7 +67,7 @@ class FleetPage(page_test.Page):
         self.until_row(at_slow, "problem")
         self.until_verdict(f"^1 of 3 processes have a problem – {re.escape(at_slow)}: problem$")
         self.until_text(".finding.bad h3", f"^{re.escape(at_slow)}, archive: \\d+ heaps ")
-        self.until_text(".finding.bad .cure", "let the sink write faster")
+        self.until_text(".finding.bad .cure", "write to a faster disk")
         self.until_text("#host-table tbody tr:first-child td", "◆ ")
         self.until_text("#host-table tbody tr:first-child td", "of 10.0 Mb.s")
         self.until_text("#plans", "Plan fleet: 4 of 4 endpoints are received")

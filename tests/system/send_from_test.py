@@ -4,6 +4,7 @@
 
 import json
 import random
+import shutil
 
 import harness
 import ring
@@ -208,7 +209,11 @@ class SendChunks(harness.ProgramTest):
             (group / file).write_bytes(before)
         (group / "presence/0.0.1").rename(group / "presence/gone")
         self.refused(*words, stored, status=1, says=("data/0.0.1.0", "cannot read 0.0.1"))
+        # A link may lead out of the directory: nobody follows it.
         (stored / "s1").symlink_to("s0")
+        self.refused(*words, stored, status=1, says=("s0/data/0.0.1.0", "cannot read 0.0.1"))
+        (stored / "s1").unlink()
+        shutil.copytree(group, stored / "s1")
         self.refused(*words, stored, status=1, says=("several streams", "s0", "s1"))
 
 

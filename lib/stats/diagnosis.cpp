@@ -268,9 +268,10 @@ void Findings::refused_by_decoder(const StreamSnapshot& s) {
             "look for other senders to this endpoint, and compare the declaration with a captured packet");
     else
         add(Cause::not_spead, Stage::packet, s.name, malformed, "packets", "break a rule of SPEAD",
-            Cures{"look for other senders to this endpoint, and check the sender's flavour",
-                  "if the sender speaks another format, name it with --format (`dpdk-spead info --formats` "
-                  "lists the known ones)"});
+            Cures{
+                "look for other senders to this endpoint, and check the sender's flavour",
+                "if the sender speaks another format, name it with --format (docs/formats.md lists the known "
+                "ones)"});
     add(Cause::marked_invalid, Stage::packet, s.name, of(s, PacketOutcome::invalid), "packets",
         "were marked as invalid by their sender",
         "ask there; or declare the format without `invalid` to take them (docs/formats.md)");

@@ -16,8 +16,7 @@ inline const CureRow kCureRows[] = {
      },
      Cause::consumer_too_slow,
      {"run `dpdk-spead attach /run/x.sock -- stream set s0 heaps.queue_depth 1024` (now 256); to keep it, "
-      "set "
-      "`queue_depth = 1024` in [receive.heaps] of s0 in /etc/x.toml",
+      "set `queue_depth = 1024` in [receive.heaps] of s0 in /etc/x.toml",
       "do less per heap"}},
     {"FasterConsumer",
      [](Snapshot& s) {
@@ -32,8 +31,7 @@ inline const CureRow kCureRows[] = {
       "run `dpdk-spead attach /run/x.sock -- stream set s0 heaps.queue_depth 1024` (now 256); to keep it, "
       "set "
       "`queue_depth = 1024` in [receive.heaps] of s0 in /etc/x.toml; this helps only if the consumer pauses, "
-      "and "
-      "it took 56 % of the heaps"}},
+      "and it took 56 % of the heaps"}},
     {"OneFileForAllHeaps",
      [](Snapshot& s) {
          s.streams[0].heaps_dropped_full = 77;
@@ -44,8 +42,7 @@ inline const CureRow kCureRows[] = {
      },
      Cause::consumer_too_slow,
      {"write one file in place of one for each heap: run `dpdk-spead attach /run/x.sock -- stream set s0 "
-      "sink.kind "
-      "raw`",
+      "sink.kind raw`",
       "write to a faster disk: run `dpdk-spead attach /run/x.sock -- stream set s0 sink.directory DIRECTORY` "
       "(now '/data/a'\"$(printf '\\140')\"'b')",
       "see what slows its disk down: `df '/data/a'\"$(printf '\\140')\"'b'` names it"}},
@@ -72,8 +69,7 @@ inline const CureRow kCureRows[] = {
      Cause::sink_failed,
      {"make room: `df -h /data` shows what is left",
       "then run `dpdk-spead attach /run/x.sock -- stream stop s0`, then run `dpdk-spead attach /run/x.sock "
-      "-- "
-      "stream start s0`"}},
+      "-- stream start s0`"}},
     {"APathThatIsSilent",
      [](Snapshot& s) { two_paths(s, 0); },
      Cause::path_silent,
@@ -88,8 +84,7 @@ inline const CureRow kCureRows[] = {
      Cause::path_loss,
      {"see whether its interface dropped packets: `ip -s link show eth0`", "look for drops on that path",
       "if that path is only slow, run `dpdk-spead attach /run/x.sock -- stream set s0 path_skew 100ms` (now "
-      "50ms); "
-      "to keep it, set `path_skew = \"100ms\"` in [[receive]] of s0 in /etc/x.toml"}},
+      "50ms); to keep it, set `path_skew = \"100ms\"` in [[receive]] of s0 in /etc/x.toml"}},
     {"PacketsWithoutAPlace",
      [](Snapshot& s) {
          with_chunks(s);
@@ -99,11 +94,9 @@ inline const CureRow kCureRows[] = {
      Cause::misplaced,
      {"compare the counts of the axes in `placement`",
       "see what the packets hold: run `dpdk-spead attach /run/x.sock -- capture start s0 /tmp/s0.pcap "
-      "capture.count "
-      "20`, then run `tcpdump -nXr /tmp/s0.pcap`",
+      "capture.count 20`, then run `tcpdump -nXr /tmp/s0.pcap`",
       "correct the placement: run `dpdk-spead attach /run/x.sock -- stream set s0 chunk.placement PLACEMENT` "
-      "(now "
-      "'heap 8192; time: heap [4]')"}},
+      "(now 'heap 8192; time: heap [4]')"}},
     {"PacketsFromTheFuture",
      [](Snapshot& s) {
          with_chunks(s);
@@ -158,11 +151,9 @@ inline const CureRow kCureRows[] = {
      [](Snapshot& s) { s.ports[0].rx_oversized_frames = 77; },
      Cause::gso_frames,
      {"a sender on this machine must cut its packets itself: `ethtool -K eth0 tx-udp-segmentation off`; if "
-      "it sends "
-      "by another interface, name that one",
+      "it sends by another interface, name that one",
       "if packets are so long on the wire: set `max_packet_size = 18400` in [[receive]] of s0 in /etc/x.toml "
-      "(now "
-      "9200), and restart"}},
+      "(now 9200), and restart"}},
     {"PacketsOfAStoppedStream",
      [](Snapshot& s) {
          strays(s, "239.1.2.9:7148", "10.0.0.9");
@@ -220,8 +211,7 @@ inline const CureRow kCureRows[] = {
      Cause::fragments,
      {"set `reassemble = true` in [[port]] of p0 in /etc/x.toml, and restart",
       "let the sender's packets fit every MTU on the way: 28 bytes of one are headers, and 48 of IPv6; `ip "
-      "link "
-      "show eth0` shows the one here"}},
+      "link show eth0` shows the one here"}},
     {"FragmentsByOptions",
      [](Snapshot& s) {
          set(s, PortOutcome::fragment);
@@ -270,8 +260,7 @@ inline const CureRow kCureRows[] = {
      [](Snapshot& s) { s.ports[0].nic.missed = 77; },
      Cause::receive_ring_short,
      {"set `buffer_size = \"32MiB\"` in [[receive]] of s0 in /etc/x.toml (now 16MiB), and restart: the queue "
-      "then "
-      "holds 4096 packets instead of 2048",
+      "then holds 4096 packets instead of 2048",
       "run `dpdk-spead attach /run/x.sock -- stream set s0 poll busy` (now adaptive)", "let the sender"}},
     {"LongestRing",
      [](Snapshot& s) {
@@ -286,8 +275,7 @@ inline const CureRow kCureRows[] = {
      Cause::receive_ring_short,
      {"run `sysctl -w net.core.rmem_max=16777216` as root (now 212992)",
       "run `dpdk-spead attach /run/x.sock -- stream stop s0`, then run `dpdk-spead attach /run/x.sock -- "
-      "stream "
-      "start s0`: the kernel gave its sockets 212992 bytes of the 16777216 in `buffer_size`"}},
+      "stream start s0`: the kernel gave its sockets 212992 bytes of the 16777216 in `buffer_size`"}},
     {"SocketsWithAllTheyAskedFor",
      [](Snapshot& s) {
          with_sockets(s, 16 << 20);
@@ -328,8 +316,7 @@ inline const CureRow kCureRows[] = {
      Cause::lcore_interrupted,
      {"see which programs run on CPU 1: `ps -eLo psr,pcpu,pid,comm --sort=-pcpu | awk '$1 == 1'`",
       "move them away: `taskset -acp 0,2,3 PID`",
-      "give the lcore a CPU of its own for good: boot with "
-      "`isolcpus=1`"}},
+      "give the lcore a CPU of its own for good: boot with `isolcpus=1`"}},
     {"AnotherGroup",
      [](Snapshot& s) { strays(s, "239.1.2.4:7148", "10.0.0.9"); },
      Cause::unmatched,
@@ -366,8 +353,7 @@ inline const CureRow kCureRows[] = {
      Cause::unmatched,
      {"compare the endpoints with the sender's destinations: s0 receives 239.1.2.3:7148",
       "if it sends elsewhere, run `dpdk-spead attach /run/x.sock -- endpoint add s0 ADDRESS:PORT` (to keep "
-      "it, add "
-      "`\"ADDRESS:PORT\"` to `endpoints`"}},
+      "it, add `\"ADDRESS:PORT\"` to `endpoints`"}},
     {"NothingOfAGroup",
      [](Snapshot& s) {
          nothing_came(s);
@@ -375,8 +361,7 @@ inline const CureRow kCureRows[] = {
      },
      Cause::nothing_came,
      {"see whether its packets arrive: `tcpdump -ni eth0 -c 5 dst host 239.1.2.3 and udp port 7148` shows "
-      "them; if "
-      "none come, ask at the sender whether it sends to 239.1.2.3:7148",
+      "them; if none come, ask at the sender whether it sends to 239.1.2.3:7148",
       "check whether the sender sends on this network",
       "compare the endpoints with the sender's destinations: s0 receives 239.1.2.3:7148",
       "if it sends elsewhere, run `dpdk-spead attach /run/x.sock -- endpoint add s0 ADDRESS:PORT`"}},
@@ -412,8 +397,7 @@ inline const CureRow kCureRows[] = {
      [](Snapshot& s) { s.streams[0].heaps_ended[2] = 77; },
      Cause::network_loss,
      {"see whether the interface dropped packets: in `ip -s link show eth0`, `errors`, `dropped` and "
-      "`missed` of RX "
-      "grow then",
+      "`missed` of RX grow then",
       "at 10.0.0.1, look at the sender's own losses, and send in smaller bursts (--burst-size)",
       "look for drops in the switches"}},
     {"LargerPackets",
@@ -441,8 +425,7 @@ inline const CureRow kCureRows[] = {
      },
      Cause::no_chunk,
      {"run `dpdk-spead attach /run/x.sock -- stream set s0 chunk.chunks 16` (now 8); to keep it, set `chunks "
-      "= 16` "
-      "in [receive.chunk]"}},
+      "= 16` in [receive.chunk]"}},
     {"NoMemoryForMoreChunks",
      [](Snapshot& s) {
          with_chunks(s);

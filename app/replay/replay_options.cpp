@@ -9,7 +9,6 @@
 #include "app/option_set.hpp"
 #include "base/counted.hpp"
 #include "base/error.hpp"
-#include "base/seen_endpoints.hpp"
 #include "config/limits.hpp"
 #include "port/impairments.hpp"
 #include "wire/net.hpp"

@@ -9,7 +9,6 @@
 
 #include "base/error.hpp"
 #include "base/ipv6_bytes.hpp"
-#include "base/seen_endpoints.hpp"
 
 namespace spead {
 

@@ -117,6 +117,9 @@ inline constexpr std::uint32_t kMaxEndpointRange = 4096;
 /// range, a range above kMaxEndpointRange or past the last address or across the edge of the multicast block,
 /// a multicast source, one of the other family.
 std::vector<Endpoint> parse_endpoints(std::string_view text, std::uint16_t default_port = 0);
+/// Parses destinations of packets that exist already, as parse_endpoints() does. Their groups may have any
+/// scope: packets may have been captured on the interface that they stay on.
+std::vector<Endpoint> parse_seen_endpoints(std::string_view text);
 
 /// Formats "239.1.2.3:7148" or "[ff15::1]:7148", with "@10.0.0.7" or "@fd00::7" when a source is named.
 std::string to_string(const Endpoint& endpoint);

@@ -38,9 +38,9 @@ std::shared_ptr<gather::Engine> make_cuda(const std::vector<unsigned>& cpus) {
 }  // namespace
 
 GatherEngines::~GatherEngines() {
-    for (const auto& [kind, engine] : engines_)
-        if (engine)
-            static_cast<void>(engine->stop(kPatience));
+    // Each that stands still would be waited for again.
+    if (!stopped_)
+        static_cast<void>(stop());
 }
 
 std::shared_ptr<gather::Engine> GatherEngines::engine(HeapEngine kind) {
@@ -141,6 +141,7 @@ void GatherEngines::register_packets(const std::vector<memory::Region>& regions)
 }
 
 std::vector<std::string> GatherEngines::stop() {
+    stopped_ = true;
     std::vector<std::string> stuck;
     for (const auto& [kind, engine] : engines_)
         if (engine && !engine->stop(kPatience))

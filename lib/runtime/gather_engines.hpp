@@ -69,6 +69,7 @@ class GatherEngines {
     const std::vector<unsigned> cpus_;
     std::map<HeapEngine, std::shared_ptr<gather::Engine>> engines_;
     std::map<std::pair<HeapEngine, unsigned>, Use> gatherings_;
+    bool stopped_ = false;  ///< by stop()
 };
 
 }  // namespace spead::runtime

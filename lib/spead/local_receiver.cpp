@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "spead/local_receiver.hpp"
 
-#include <unistd.h>
 #include <utility>
 
 #include "base/error.hpp"

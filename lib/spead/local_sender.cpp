@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 #include <utility>
 
 #include "base/error.hpp"

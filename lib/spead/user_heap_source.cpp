@@ -8,7 +8,6 @@
 #include <new>
 #include <poll.h>
 #include <thread>
-#include <unistd.h>
 #include <utility>
 
 #include "base/error.hpp"

@@ -63,11 +63,17 @@ std::vector<Endpoint> meant_by(const std::string& text) {
     }
 }
 
-/// Returns whether the text means this destination.
-bool means(const std::string& text, const Endpoint& destination) {
-    return std::ranges::any_of(meant_by(text), [&destination](const Endpoint& e) {
-        return e.address == destination.address && e.port == destination.port;
+/// Returns whether the text means this destination. `source`: that of the packets; null: any.
+bool means(const std::string& text, const Endpoint& destination, const std::string* source = nullptr) {
+    return std::ranges::any_of(meant_by(text), [&](const Endpoint& e) {
+        return e.address == destination.address && e.port == destination.port &&
+               (source == nullptr || !e.has_source() || to_string(e.source) == *source);
     });
+}
+
+/// Returns the packets for no stream that the port has noted, or its rules have left to the kernel.
+const std::vector<PassedSnapshot>& packets_for_nobody(const PortSnapshot& p) {
+    return p.strays.empty() ? p.passed : p.strays;
 }
 
 /// Returns whether the streams share a port.
@@ -269,16 +275,13 @@ Cures Advice::raise_buffer(const PortSnapshot& p) const {
 }
 
 bool Advice::is_for(const StreamSnapshot& s, const PassedSnapshot& packets) {
-    std::vector<std::vector<std::string>> lists = s.path_endpoints;
-    lists.push_back(s.endpoints);
     const std::vector<Endpoint> seen = meant_by(packets.endpoint);
-    for (const std::vector<std::string>& texts : lists)
-        for (const std::string& text : texts)
-            for (const Endpoint& e : meant_by(text))
-                if (!seen.empty() && e.address == seen.front().address && e.port == seen.front().port &&
-                    (!e.has_source() || to_string(e.source) == packets.source))
-                    return true;
-    return false;
+    const auto is_among = [&](const std::vector<std::string>& texts) {
+        return !seen.empty() && std::ranges::any_of(texts, [&](const std::string& text) {
+            return means(text, seen.front(), &packets.source);
+        });
+    };
+    return is_among(s.endpoints) || std::ranges::any_of(s.path_endpoints, is_among);
 }
 
 Cures Advice::reassemble(const PortSnapshot& p, FragmentsAre where) const {
@@ -380,7 +383,7 @@ void Advice::start_stopped(const StreamSnapshot& with, const PortSnapshot& p, Cu
     for (const StreamSnapshot& s : of_.streams) {
         if (s.state != "stopped" || !are_beside(s, with))
             continue;
-        for (const PassedSnapshot& seen : p.strays.empty() ? p.passed : p.strays) {
+        for (const PassedSnapshot& seen : packets_for_nobody(p)) {
             const std::vector<Endpoint> destination = meant_by(seen.endpoint);
             if (destination.size() != 1 || std::ranges::none_of(s.endpoints, [&](const std::string& text) {
                     return means(text, destination.front());
@@ -419,8 +422,7 @@ std::string Advice::see_own_arrivals(const StreamSnapshot& s, const PortSnapshot
 Cures Advice::receive_strays(const StreamSnapshot& s, const PortSnapshot& p) const {
     Cures cures;
     start_stopped(s, p, cures);
-    if (const std::string wanted =
-            endpoint_of(p.strays.empty() ? p.passed : p.strays, endpoints_beside(of_, s));
+    if (const std::string wanted = endpoint_of(packets_for_nobody(p), endpoints_beside(of_, s));
         !wanted.empty())
         cures.push_back(fmt::format("{}, if these packets are the ones that {} should receive",
                                     add_endpoint(s, wanted), s.name));

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/seen_endpoints.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace spead {

@@ -11,6 +11,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "system"))
@@ -86,7 +87,14 @@ class Family:
         return f"[{address}]{more}:{port}" if self.is_v6 else f"{address}{more}:{port}"
 
     def add(self, address, device, namespace):
+        """Adds an address. The kernel delivers packets to it from then on."""
         ip("addr", "add", f"{address}/{self.bits}", "dev", device, *(["nodad"] if self.is_v6 else []), namespace=namespace)
+        # Of IPv6, a work queue of the kernel adds the route later (Ip6InAddrErrors counts packets before).
+        end = time.monotonic() + 10 * harness.PATIENCE
+        while self.is_v6 and f"local {address} " not in ip("-6", "route", "show", "table", "local", namespace=namespace):
+            if time.monotonic() > end:
+                raise OSError(f"the kernel has no route to its own {address} on {device}")
+            time.sleep(0.001)
 
     def packed(self, address):
         return socket.inet_pton(self.kind, address)

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "base/error.hpp"
 #include "observe/table.hpp"
 
 namespace spead::app {
@@ -33,6 +34,14 @@ std::ptrdiff_t count(std::span<const Finding> findings, Verdict verdict) {
 
 void append(Findings& findings, Findings more) {
     std::ranges::move(more, std::back_inserter(findings));
+}
+
+Finding finding_of(const std::string& subject, const std::function<std::string()>& action) {
+    try {
+        return {Verdict::ok, subject, action(), {}};
+    } catch (const Error& error) {
+        return {Verdict::fail, subject, error.what(), {}};
+    }
 }
 
 std::string describe(std::span<const Finding> findings) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
-/// Holds the findings of `check`. Pure.
+/// Holds the findings of `check` and `selftest`. Pure.
 namespace spead::app {
 
 enum class Verdict : unsigned char { ok, warn, fail };
@@ -23,6 +24,9 @@ struct Finding {
 using Findings = std::vector<Finding>;
 
 void append(Findings& findings, Findings more);
+
+/// Returns the text of an action as a finding; a failed one, with the error's text, if it throws Error.
+Finding finding_of(const std::string& subject, const std::function<std::string()>& action);
 
 /// Returns a line for each finding, followed by its fix, and a line that counts them.
 std::string describe(std::span<const Finding> findings);

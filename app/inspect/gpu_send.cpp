@@ -198,19 +198,15 @@ Findings try_gpu_send(port::Port& port, const Endpoint& destination, const std::
     if (!port.capabilities().tx_device_memory)
         return {
             {Verdict::ok, subject, "not tried: the driver of this port reads the packets that it sends", {}}};
-    Finding found{Verdict::ok, subject, {}, {}};
-    try {
-        found.text = send_from_gpu(port, destination, library);
-    } catch (const Error& error) {
-        found = {Verdict::fail, subject, error.what(), {}};
-    }
-    try {
+    Findings found{finding_of(subject, [&] { return send_from_gpu(port, destination, library); })};
+    const Finding again = finding_of(subject, [&port] {
         port.stop();
         port.start();
-    } catch (const Error& error) {
-        return {found, {Verdict::fail, subject, error.what(), {}}};
-    }
-    return {found};
+        return std::string("started again");
+    });
+    if (again.verdict == Verdict::fail)
+        found.push_back(again);
+    return found;
 }
 
 }  // namespace spead::app

@@ -11,6 +11,7 @@
 #include "app/inspect/gpu_steps.hpp"
 #include "app/inspect/port_look.hpp"
 #include "app/inspect/selftest_steps.hpp"
+#include "app/inspect/split_steps.hpp"
 #include "base/error.hpp"
 #include "base/tell.hpp"
 #include "drivers/table.hpp"
@@ -25,7 +26,9 @@ namespace {
 /// Holds the EAL memory of the test's sender, beside the port's.
 constexpr std::size_t kOwnBytes = std::size_t{32} << 20;
 
-port::PlannedPort plan_port(const SelftestOptions& options, const runtime::EalOptions& eal) {
+/// Plans the port, with its packets cut after `split` bytes; 0: whole.
+port::PlannedPort plan_port(const SelftestOptions& options, const runtime::EalOptions& eal,
+                            std::uint32_t split = 0) {
     port::PortRequest request;
     request.name = options.port;
     request.device = options.port;
@@ -33,6 +36,7 @@ port::PlannedPort plan_port(const SelftestOptions& options, const runtime::EalOp
     request.fewer_queues_do = true;
     request.interrupts = true;
     request.max_rx_packet = request.max_tx_packet = 1000;
+    request.split = split;
     return port::plan_ports({&request, 1}, drivers::table(), eal.devices, port::this_machine(),
                             [](const port::Driver& driver, port::PortRequest& one) {
                                 one.tx_queues = driver.declared().receives_only ? 0 : 1;
@@ -49,9 +53,9 @@ Endpoint destination_of(const SelftestOptions& options) {
     return all.front();
 }
 
-/// Tries all steps. Ends after the step in which one of the signals came.
-Findings try_all(const SelftestOptions& options, const port::PlannedPort& planned,
-                 const Endpoint& destination, PortFacts& facts, const process::StopSignals& signals) {
+/// Tries all steps with whole packets. Ends after the step in which one of the signals came.
+Findings try_whole(const SelftestOptions& options, const port::PlannedPort& planned,
+                   const Endpoint& destination, PortFacts& facts, const process::StopSignals& signals) {
     Findings found;
     const auto go_on = [&signals] {
         if (signals.came())
@@ -90,6 +94,19 @@ Findings try_all(const SelftestOptions& options, const port::PlannedPort& planne
     return found;
 }
 
+/// Tries to receive packets in two parts, if the driver's cards cut them.
+Findings try_cut(const SelftestOptions& options, const port::PlannedPort& planned,
+                 const Endpoint& destination, const runtime::EalOptions& eal) {
+    if (planned.driver->declared().splitting != port::Splitting::card)
+        return {{Verdict::ok, "split", "not tried: no card that cuts packets is behind this driver", {}}};
+    Findings found;
+    const Finding plan = finding_of("split", [&] {
+        found = try_gpu_split(plan_port(options, eal, kTriedSplit), destination);
+        return std::string("planned");
+    });
+    return plan.verdict == Verdict::ok ? found : Findings{plan};
+}
+
 /// Prints the findings, behind the facts of a port if there is one. Returns the exit status.
 int report(const SelftestOptions& options, const Findings& found, const PortFacts* facts) {
     if (options.json) {
@@ -120,7 +137,8 @@ int selftest(const SelftestOptions& options, const std::vector<std::string>& eal
     facts.named = options.port;
     facts.family = planned.driver->name();
     facts.device = planned.device.devargs;
-    const std::size_t bytes = planned.device.eal_bytes() + kOwnBytes;
+    // Ports are opened one after the other. A queue that is cut has two pools, each no larger.
+    const std::size_t bytes = (options.gpu ? 2 : 1) * planned.device.eal_bytes() + kOwnBytes;
     const unsigned cpu = runtime::allowed_cpus().front();
     process::StopSignals signals;
     eal.prepare({.memory = {{runtime::eal_node(port::this_machine(), planned, cpu), bytes + bytes / 8}},
@@ -128,7 +146,9 @@ int selftest(const SelftestOptions& options, const std::vector<std::string>& eal
                  .name = "dpdk-spead-selftest",
                  .bus = runtime::BusNeeds::of({&planned, 1})});
     eal.start();
-    append(found, try_all(options, planned, destination, facts, signals));
+    append(found, try_whole(options, planned, destination, facts, signals));
+    if (options.gpu && !signals.came())
+        append(found, try_cut(options, planned, destination, eal.options()));
     signals.give_back();
     return report(options, found, &facts);
 }

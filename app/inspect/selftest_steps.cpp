@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <span>
 #include <thread>
@@ -15,6 +14,7 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
+#include "app/inspect/test_sender.hpp"
 #include "base/counted.hpp"
 #include "base/error.hpp"
 #include "memory/mapping.hpp"
@@ -26,18 +26,8 @@ namespace spead::app {
 namespace {
 
 constexpr std::uint16_t kManyRules = 128;
-constexpr std::size_t kSegment = 64;         // bytes of payload in each
 constexpr std::uint16_t kMostSegments = 12;  // beside the headers; more than a packet of the program has
-constexpr std::uint16_t kPacketsOfEach = 4;
 constexpr auto kStepPatience = std::chrono::seconds(1);
-
-Finding step(const std::string& subject, const std::function<std::string()>& action) {
-    try {
-        return {Verdict::ok, subject, action(), {}};
-    } catch (const Error& error) {
-        return {Verdict::fail, subject, error.what(), {}};
-    }
-}
 
 port::Rule rule(std::uint16_t number, std::vector<std::uint16_t> queues) {
     port::Rule r;
@@ -85,7 +75,7 @@ Findings try_rules(port::Port& port) {
     const std::uint16_t queues = queues_of(port);
     Findings found;
     const auto shape = [&](const std::string& name, const port::Rule& r) {
-        found.push_back(step("rule: " + name, [&] { return added_and_removed(port, r); }));
+        found.push_back(finding_of("rule: " + name, [&] { return added_and_removed(port, r); }));
     };
     shape("group", rule(0, {0}));
     if (queues > 1)
@@ -114,7 +104,7 @@ Findings try_rules(port::Port& port) {
     port::Rule unicast6 = rule6(8);
     unicast6.endpoint.address = Ipv6{0x2001'0DB8'0000'0000, 5};
     shape6("unicast of IPv6", unicast6);
-    found.push_back(step(fmt::format("rules: {} at once", kManyRules), [&] {
+    found.push_back(finding_of(fmt::format("rules: {} at once", kManyRules), [&] {
         std::uint16_t n = 0;
         try {
             for (; n < kManyRules; n++)
@@ -140,7 +130,7 @@ Findings try_rules(port::Port& port) {
 Findings try_memory(const port::Port& port) {
     Findings found;
     const auto attempt = [&](const std::string& name, std::size_t offset, std::size_t length) {
-        found.push_back(step("memory: " + name, [&] {
+        found.push_back(finding_of("memory: " + name, [&] {
             const memory::Mapping mapping(std::size_t{4} << 20);
             port::RegionRegistration region(mapping.base() + offset, length);
             region.map(port);
@@ -157,7 +147,7 @@ Findings try_memory(const port::Port& port) {
 Findings try_queues(const port::Port& port) {
     Findings found;
     for (std::uint16_t q = 0; q < queues_of(port); q++)
-        found.push_back(step(fmt::format("receive queue {}", q), [&] {
+        found.push_back(finding_of(fmt::format("receive queue {}", q), [&] {
             std::array<rte_mbuf*, 64> mbufs;
             const port::RxQueue queue = port.rx_queue(q);
             const std::uint16_t n = queue.rx_burst(mbufs.data(), mbufs.size());
@@ -174,109 +164,6 @@ Findings try_queues(const port::Port& port) {
 }
 
 namespace {
-
-/// Sends packets with headers in an mbuf of their own, and the payload in segments on memory that is not
-/// copied.
-class Sender {
-  public:
-    Sender(const port::Port& port, const Endpoint& destination)
-        : queue_(port.tx_queue(0)),
-          mapping_(std::size_t{2} << 20),
-          region_(mapping_.base(), mapping_.length()) {
-        region_.map(port);
-        std::fill_n(mapping_.base(), mapping_.length(), std::byte{0x5A});
-        wire::NetHeaderSpec spec;
-        spec.src_mac = port.mac();
-        spec.dst_mac = wire::multicast_mac_of(destination.address);
-        spec.src_ip = destination.address.is_v6() ? IpAddress(port.source_address6())
-                                                  : IpAddress(port.source_address());
-        spec.dst_ip = destination.address;
-        spec.src_port = spec.dst_port = destination.port;
-        way_ = spec;
-        headers_ = wire::NetHeaderTemplate(spec);
-        pool_ =
-            rte_pktmbuf_pool_create("selftest", kPool, 0, 0, RTE_PKTMBUF_HEADROOM + 2048, port.socket_id());
-        if (pool_ == nullptr)
-            throw_error("", "no memory for {} mbufs", kPool);
-        // Which mbufs are back tells the pool; the memory is this object's throughout.
-        shared_.free_cb = [](void*, void*) {};
-    }
-    ~Sender() {
-        if (rte_mempool_full(pool_) != 0)
-            rte_mempool_free(pool_);
-    }
-    Sender(const Sender&) = delete;
-    Sender& operator=(const Sender&) = delete;
-
-    /// Sends packets with `segments` pieces beside the headers. Returns how many the port took.
-    std::uint16_t send(std::uint16_t segments) {
-        std::uint16_t sent = 0;
-        for (; sent < kPacketsOfEach; sent++) {
-            rte_mbuf* packet = make(segments);
-            if (packet == nullptr)
-                throw_error("", "no mbufs are left: {} of the sent packets came back", back());
-            const auto end = std::chrono::steady_clock::now() + kStepPatience;
-            while (queue_.tx_burst(&packet, 1) == 0) {
-                if (std::chrono::steady_clock::now() > end) {
-                    rte_pktmbuf_free(packet);
-                    return sent;
-                }
-                std::this_thread::yield();
-            }
-        }
-        return sent;
-    }
-    /// Returns how many mbufs the driver has given back.
-    unsigned back() const { return kPool - rte_mempool_in_use_count(pool_); }
-    bool all_back() const { return rte_mempool_full(pool_) != 0; }
-
-  private:
-    static constexpr unsigned kPool = 1023;
-
-    rte_mbuf* make(std::uint16_t segments) {
-        rte_mbuf* const head = rte_pktmbuf_alloc(pool_);
-        if (head == nullptr)
-            return nullptr;
-        auto* const out = reinterpret_cast<std::uint8_t*>(
-            rte_pktmbuf_append(head, static_cast<std::uint16_t>(headers_.length())));
-        headers_.write(out, segments * kSegment, checksum(segments));
-        for (std::uint16_t i = 0; i < segments; i++) {
-            rte_mbuf* const piece = rte_pktmbuf_alloc(pool_);
-            if (piece == nullptr) {
-                rte_pktmbuf_free(head);
-                return nullptr;
-            }
-            std::byte* const at = piece_at(i);
-            rte_mbuf_ext_refcnt_set(&shared_,
-                                    static_cast<std::uint16_t>(rte_mbuf_ext_refcnt_read(&shared_) + 1));
-            rte_pktmbuf_attach_extbuf(piece, at, reinterpret_cast<rte_iova_t>(at), kSegment, &shared_);
-            piece->data_len = kSegment;
-            piece->pkt_len = kSegment;
-            rte_pktmbuf_chain(head, piece);
-        }
-        return head;
-    }
-
-    std::byte* piece_at(std::uint16_t i) const { return mapping_.base() + i * 4 * kSegment; }
-
-    /// Returns the UDP checksum of a packet: none over IPv4; over IPv6 receivers demand one.
-    std::uint16_t checksum(std::uint16_t segments) const {
-        if (way_.dst_ip.is_v4())
-            return 0;
-        std::vector<std::span<const std::uint8_t>> payload;
-        for (std::uint16_t i = 0; i < segments; i++)
-            payload.emplace_back(reinterpret_cast<const std::uint8_t*>(piece_at(i)), kSegment);
-        return wire::udp_checksum(way_.src_ip, way_.dst_ip, way_.src_port, way_.dst_port, payload);
-    }
-
-    port::TxQueue queue_;
-    memory::Mapping mapping_;
-    port::RegionRegistration region_;
-    wire::NetHeaderSpec way_;
-    wire::NetHeaderTemplate headers_;
-    rte_mempool* pool_ = nullptr;
-    rte_mbuf_ext_shared_info shared_{};
-};
 
 /// Receives packets from all receive queues until none has come for a while, or until `most` have. Returns
 /// their number.
@@ -312,9 +199,9 @@ Findings try_sending(port::Port& port, const Endpoint& destination) {
         return {{Verdict::warn, "sending", "not tried: no process is at the other end of this port", {}}};
     }
     Findings found;
-    std::unique_ptr<Sender> sender;
-    found.push_back(step("sending: memory", [&] {
-        sender = std::make_unique<Sender>(port, destination);
+    std::unique_ptr<TestSender> sender;
+    found.push_back(finding_of("sending: memory", [&] {
+        sender = std::make_unique<TestSender>(port, destination);
         return std::string("registered for the device");
     }));
     if (!sender) {
@@ -331,16 +218,16 @@ Findings try_sending(port::Port& port, const Endpoint& destination) {
                                       static_cast<std::uint16_t>(info.tx_desc_lim.nb_seg_max - 1));
     std::uint64_t sent = 0;
     for (std::uint16_t segments = 1; segments <= most; segments++)
-        found.push_back(
-            step(fmt::format("sending: headers and {} piece{}", segments, segments == 1 ? "" : "s"), [&] {
+        found.push_back(finding_of(
+            fmt::format("sending: headers and {} piece{}", segments, segments == 1 ? "" : "s"), [&] {
                 const std::uint16_t n = sender->send(segments);
                 sent += n;
-                if (n != kPacketsOfEach)
-                    throw_error("", "the port took {} of {} packets", n, kPacketsOfEach);
+                if (n != TestSender::kPacketsOfEach)
+                    throw_error("", "the port took {} of {} packets", n, TestSender::kPacketsOfEach);
                 return fmt::format("{} packets taken", n);
             }));
     if (port.capabilities().receives_own)
-        found.push_back(step("loop", [&] {
+        found.push_back(finding_of("loop", [&] {
             const std::uint64_t n = receive(port, sent);
             if (n != sent)
                 throw_error("", "{} of {} came back", n, counted(sent, "packets"));
@@ -350,7 +237,7 @@ Findings try_sending(port::Port& port, const Endpoint& destination) {
         found.push_back({Verdict::ok, "loop", "packets that this port sends do not come back to it", {}});
     const bool prompt = sender->all_back();
     port.stop();
-    found.push_back(step("sending: memory given back", [&] {
+    found.push_back(finding_of("sending: memory given back", [&] {
         if (!sender->all_back())
             throw_error("", "the driver still holds mbufs after the port was stopped");
         return std::string(prompt ? "at once" : "when the port was stopped: the driver frees late");

@@ -162,6 +162,7 @@ memory = "cuda_pinned"
         environment = {"LD_LIBRARY_PATH": str(Path(FAKE).parent)}
         finished = self.run_program("selftest", "--gpu", "--port", "net_ring0", environment=environment, report=False)
         self.assertRegex(finished.out, r"GPU send *\d+ packets came back, no byte wrong")
+        self.assertRegex(finished.out, r"split *not tried: no card that cuts packets")
         finished = self.run_program("selftest", "--gpu", "--port", "net_ring0", report=False, status=1,
                                     environment={**environment, "FAKE_CUDA_FAIL": "cuPointerSetAttribute"})
         self.assertIn("cuPointerSetAttribute(", finished.out)

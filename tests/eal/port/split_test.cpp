@@ -11,8 +11,8 @@
 #include "gather/cpu_engine.hpp"
 #include "gather/fake_engine.hpp"
 #include "port/split_sizes.hpp"
-#include "tests/eal/port/card.hpp"
 #include "tests/eal/port/port_rig.hpp"
+#include "tests/eal/port/splitting_card.hpp"
 #include "wire/net.hpp"
 
 namespace spead::port::test {
@@ -144,6 +144,25 @@ TEST_F(SplitRing, EmptiesPacketsWhoseLengthsAreWrong) {
     EXPECT_TRUE(pool.full());
 }
 
+TEST(SplitPort, IsOpenedAgainWithTheSamePlan) {
+    const auto engine = std::make_shared<gather::FakeEngine>();
+    const PlannedPort plan = planned(split_request(), drivers::table(), engine);
+    const Pool pool;
+    for (int time = 0; time < 3; time++) {
+        const auto port = Port::open(plan);
+        port->start();
+        const auto sent = frame(5, 600);
+        ASSERT_TRUE(send(port->tx_queue(0), pool.make(sent)));
+        rte_mbuf* m = nullptr;
+        ASSERT_EQ(port->rx_queue(0).rx_burst(&m, 1), 1);
+        EXPECT_EQ(fetched(*engine, m), sent) << time;
+        rte_pktmbuf_free(m);
+        port->stop();
+        port->close();
+        EXPECT_THAT(port->remarks(), Not(Contains(HasSubstr("not returned")))) << time;
+    }
+}
+
 TEST(SplitPort, SaysThatItsSplitterIsForTests) {
     for (const char* const device : {"net_ring0", "net_null0"})
         EXPECT_THAT(plan(split_request(device)).remarks,
@@ -196,67 +215,6 @@ TEST(SplitSizesTest, CountSegmentsAndAllThatOthersKeep) {
     EXPECT_THAT(error_of([&] { card_split(r, 1522, 32768, rx); }),
                 AllOf(HasSubstr("`split` is 1600"), HasSubstr("at most 1522 bytes")));
 }
-
-/// Cuts in hardware, as far as calls tell; the device underneath takes whole packets.
-class SplittingCard final : public Card {
-  public:
-    bool cuts = true;
-    std::vector<std::uint16_t> lengths;  ///< of the segments of the last queue
-    std::vector<rte_mempool*> pools;     ///< likewise
-    std::uint64_t offloads = 0;
-
-    int info(std::uint16_t port, rte_eth_dev_info& info) override {
-        const int result = Card::info(port, info);
-        if (cuts) {
-            info.rx_offload_capa |= RTE_ETH_RX_OFFLOAD_BUFFER_SPLIT | RTE_ETH_RX_OFFLOAD_SCATTER;
-            info.rx_seg_capa.max_nseg = 4;
-            info.rx_seg_capa.multi_pools = 1;
-        }
-        return result;
-    }
-    int configure(std::uint16_t port, std::uint16_t rx, std::uint16_t tx, const rte_eth_conf& conf) override {
-        offloads = conf.rxmode.offloads;
-        rte_eth_conf plain = conf;
-        plain.rxmode.offloads &= ~(RTE_ETH_RX_OFFLOAD_BUFFER_SPLIT | RTE_ETH_RX_OFFLOAD_SCATTER);
-        return Card::configure(port, rx, tx, plain);
-    }
-    int rx_queue_setup(std::uint16_t port, std::uint16_t queue, std::uint16_t descriptors, unsigned socket,
-                       const rte_eth_rxconf& conf, rte_mempool* pool) override {
-        calls.emplace_back("queue");
-        EXPECT_EQ(pool, nullptr) << "the segments have the pools";
-        lengths.clear();
-        pools.clear();
-        for (unsigned i = 0; i < conf.rx_nseg; i++) {
-            lengths.push_back(conf.rx_seg[i].split.length);
-            pools.push_back(conf.rx_seg[i].split.mp);
-        }
-        rte_eth_rxconf plain = conf;
-        plain.rx_seg = nullptr;
-        plain.rx_nseg = 0;
-        return Card::rx_queue_setup(port, queue, descriptors, socket, plain, pools.front());
-    }
-};
-
-/// Plans net_null as a card that cuts.
-class SplittingDriver final : public Driver {
-  public:
-    std::string_view name() const override { return "net_null"; }
-    Capabilities declared() const override {
-        Capabilities c = null_.declared();
-        c.splitting = Splitting::card;
-        return c;
-    }
-    PreparedDevice plan(const PortRequest& r) const override {
-        PreparedDevice p = null_.plan(r);
-        p.capabilities.splitting = Splitting::card;
-        if (r.split != 0)
-            p.split = card_split(r, rx_frame_of(r.max_rx_packet), 4096, p.rx);
-        return p;
-    }
-
-  private:
-    const Driver& null_ = *find_driver(drivers::table(), "net_null0");
-};
 
 TEST(SplitByCard, HasTwoSegmentsWithTheDevicesMemoryMappedBefore) {
     const auto engine = std::make_shared<gather::FakeEngine>();

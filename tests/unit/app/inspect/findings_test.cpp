@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/error.hpp"
+
 namespace spead::app {
 namespace {
 
@@ -23,6 +25,16 @@ TEST(FindingsText, HasALineEachAndTheCommandBelow) {
     EXPECT_EQ(json["failed"], 1);
     EXPECT_EQ(json["findings"][1]["fix"], "ip link set eth0 mtu 9000");
     EXPECT_EQ(json["findings"][1]["verdict"], "warn");
+}
+
+TEST(FindingOf, IsTheTextOrTheError) {
+    const Finding good = finding_of("memory", [] { return std::string("enough"); });
+    EXPECT_EQ(good.verdict, Verdict::ok);
+    EXPECT_EQ(good.text, "enough");
+    const Finding bad = finding_of("memory", []() -> std::string { throw Error("too little"); });
+    EXPECT_EQ(bad.verdict, Verdict::fail);
+    EXPECT_EQ(bad.subject, "memory");
+    EXPECT_EQ(bad.text, "too little");
 }
 
 TEST(FindingsText, TellsWhetherWhatWasTypedIsAllThatFailed) {

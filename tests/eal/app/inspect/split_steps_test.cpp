@@ -58,9 +58,10 @@ TEST(SplitSteps, PacketsOfARingAreComparedInBothParts) {
         port::PlannedPort plan = planned("net_ring0", drivers::table());
         plan.payload_engine = std::make_shared<gather::FakeEngine>();
         const Findings found = try_split(plan, parse_endpoints(to).front());
-        ASSERT_EQ(found.size(), 2U) << describe(found);
+        ASSERT_EQ(found.size(), 3U) << describe(found);
         EXPECT_THAT(found[0].text, AllOf(HasSubstr("138 bytes"), HasSubstr("engine `fake`")));
         EXPECT_EQ(found[1].text, "48 packets came back in two parts, no byte wrong");
+        EXPECT_THAT(found[2].text, HasSubstr("is for tests"));
     }
 }
 
@@ -68,7 +69,7 @@ TEST(SplitSteps, AWrongByteInTheEnginesMemoryIsFound) {
     port::PlannedPort plan = planned("net_ring0", drivers::table());
     plan.payload_engine = std::make_shared<WrongEngine>();
     const Findings found = try_split(plan, kTo);
-    ASSERT_EQ(found.size(), 2U) << describe(found);
+    ASSERT_EQ(found.size(), 3U) << describe(found);
     EXPECT_EQ(found[1].verdict, Verdict::fail);
     EXPECT_THAT(found[1].text, HasSubstr("1 of 128 bytes of a packet's payload are wrong"));
 }

@@ -27,6 +27,10 @@ def chunk_stream(pool=POOL, config=None, chunks=None):
     return recv.ChunkRingStream(pool, config or recv.StreamConfig(), chunks, ring, ring)
 
 
+def declared_stream(**settings):
+    return recv.ChunkStream("heap 64; time: item 0x1600 [4]", **{"queue": ds.InprocQueue(), **settings})
+
+
 OBJECTS = np.array([{}, [], 5], object)
 MIXED = np.zeros(3, [("number", ">u4"), ("other", object)])
 
@@ -68,6 +72,18 @@ REFUSALS = [
     (lambda: recv.Stream(POOL).add_inproc_reader(None), TypeError, "None is no InprocQueue"),
     (lambda: chunk_stream(chunks=5), TypeError, "chunk_stream_config is 5"),
     (lambda: chunk_stream(pool=5, chunks=recv.ChunkStreamConfig()), TypeError, "thread_pool is 5"),
+    (lambda: declared_stream(window="a"), TypeError, "window is 'a'"),
+    (lambda: declared_stream(window=-1), ValueError, "window is -1"),
+    (lambda: declared_stream(stream=1 << 32), ValueError, "stream is 4294967296"),
+    (lambda: declared_stream(max_jump=1.5), TypeError, "max_jump is 1.5"),
+    (lambda: declared_stream(timeout="x"), TypeError, "timeout is 'x'"),
+    (lambda: declared_stream(patience=float("nan")), TypeError, "patience is nan"),
+    (lambda: declared_stream(name=5), TypeError, "name is 5"),
+    (lambda: declared_stream(lcores="ab"), TypeError, "lcores is 'ab'"),
+    (lambda: declared_stream(endpoints=[5]), TypeError, r"endpoints is \[5\]"),
+    (lambda: declared_stream(chunks="a"), TypeError, "'a' is no whole number"),
+    (lambda: send.Stream(5), TypeError, "endpoints is 5"),
+    (lambda: send.Stream([5]), TypeError, r"endpoints is \[5\]"),
     # Packets must not be written over pointers of Python's, nor pointers be sent.
     (lambda: recv.Chunk(data=np.zeros(8, object), present=bytearray(8)), TypeError, "`data` needs a contiguous buffer"),
     (lambda: recv.Chunk(data=MIXED, present=bytearray(8)), TypeError, "`data` needs a contiguous buffer"),

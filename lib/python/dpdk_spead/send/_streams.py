@@ -107,7 +107,11 @@ def open_stream(endpoints: Union[str, List[str]], interface: Optional[str], opti
     regions = list(options.pop("memory_regions", ()))
     _transports.check_regions(regions)
     config = _native.SendConfig()
-    config.endpoints = [endpoints] if isinstance(endpoints, str) else list(endpoints)
+    try:
+        config.endpoints = [endpoints] if isinstance(endpoints, str) else list(endpoints)
+    except TypeError:
+        raise TypeError(f"send stream: endpoints is {endpoints!r}; "
+                        'give a text, as "239.20.0.0+63:7148", or a list of them') from None
     for name, value in options.items():
         if not hasattr(config, name):
             raise TypeError(f"a stream has no option {name!r}")

@@ -377,7 +377,7 @@ class ItemGroup:
         return self._by_name[key] if isinstance(key, str) else self._by_id[key]
 
     def __contains__(self, key: Union[int, str]) -> bool:
-        return key in (self._by_name if isinstance(key, str) else self._by_id)
+        return key in self._by_name if isinstance(key, str) else key in self._by_id
 
     def keys(self) -> KeysView[str]:
         """Returns the names."""

@@ -51,7 +51,8 @@ class Bytes {
     }
 
   private:
-    /// Returns whether elements of this format are, or have, Python objects. Names of fields stand between colons.
+    /// Returns whether elements of this format are, or have, Python objects. Names of fields stand between
+    /// colons.
     static bool has_objects(const char* format) noexcept {
         bool in_name = false;
         for (; format != nullptr && *format != 0; format++) {

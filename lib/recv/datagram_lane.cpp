@@ -19,9 +19,9 @@ constexpr std::size_t kSegment = 0xFF00;
 constexpr std::size_t kSegments = (DatagramLane::kLongestFrame + kSegment - 1) / kSegment;
 static_assert(kSegments >= 2, "a datagram has its header in a segment of its own");
 
-/// Limits the memory that heaps rotate through while copies go into the cache. A lane's thread has no CPU of its
-/// own, and shares its last cache with the whole machine: beyond a second-level cache, lines may be gone before
-/// they are written again.
+/// Limits the memory that heaps rotate through while copies go into the cache. A lane's thread has no CPU of
+/// its own, and shares its last cache with the whole machine: beyond a second-level cache, lines may be gone
+/// before they are written again.
 constexpr std::size_t kCached = std::size_t{4} << 20;
 
 constexpr std::uint64_t kRightSums = RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;

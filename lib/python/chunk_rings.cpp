@@ -35,7 +35,7 @@ void UserChunk::set(Part part, const py::object& buffer) {
             pinned.emplace(buffer, Bytes::Access::write);
         } catch (py::error_already_set& e) {
             const std::string why = std::string("chunk: `") + name(part) +
-                                    "` needs a contiguous buffer that can be written, and " +
+                                    "` needs a contiguous buffer of numbers that can be written, and " +
                                     std::string(py::repr(py::type::of(buffer))) + " is none";
             // Not a buffer at all, or not such a one.
             py::raise_from(e, e.matches(PyExc_TypeError) ? PyExc_TypeError : PyExc_ValueError, why.c_str());

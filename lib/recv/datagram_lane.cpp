@@ -19,6 +19,11 @@ constexpr std::size_t kSegment = 0xFF00;
 constexpr std::size_t kSegments = (DatagramLane::kLongestFrame + kSegment - 1) / kSegment;
 static_assert(kSegments >= 2, "a datagram has its header in a segment of its own");
 
+/// Limits the memory that heaps rotate through while copies go into the cache. A lane's thread has no CPU of
+/// its own, and shares its last cache with the whole machine: beyond a second-level cache, lines may be gone
+/// before they are written again.
+constexpr std::size_t kCached = std::size_t{4} << 20;
+
 constexpr std::uint64_t kRightSums = RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
 
 /// Describes `length` bytes, which are only read. Each user gives one reference back, and one more keeps the
@@ -38,24 +43,49 @@ void describe(rte_mbuf& m, const std::uint8_t* bytes, std::size_t length) noexce
     m.pool = nullptr;
 }
 
-}  // namespace
-
-std::size_t write_way(std::uint8_t* out, const PacketWay& way, std::size_t length) noexcept {
-    const bool is_v4 = way.destination.is_v4();
+/// Describes the headers of datagrams that went this way.
+wire::NetHeaderSpec headers_of(const PacketWay& way) noexcept {
     // RFC 6052 2.1. A source of IPv4 in a packet of IPv6 would be refused.
     constexpr std::uint64_t kTranslated = 0x0064'FF9B'0000'0000;
     wire::NetHeaderSpec spec;
     spec.src_ip = way.source;
-    if (is_v4)
+    if (way.destination.is_v4())
         spec.src_ip = sender_key(way.source);
     else if (!wire::is_source(way.source.v6()))
         spec.src_ip = Ipv6{kTranslated, way.source.v4().value};
     spec.dst_ip = way.destination;
     spec.src_port = way.source_port;
     spec.dst_port = way.destination_port;
-    // Over IPv6 it would be refused without a sum. Nobody looks at its value: it was right, or there was
-    // none.
-    return wire::write_headers(out, spec, length, is_v4 ? 0 : 0xFFFF);
+    return spec;
+}
+
+/// Returns the UDP checksum to write. Over IPv6 a packet without one would be refused. Nobody looks at its
+/// value: it was right, or there was none.
+std::uint16_t sum_of(const PacketWay& way) noexcept {
+    return way.destination.is_v4() ? 0 : 0xFFFF;
+}
+
+/// Writes headers of datagrams. Most go the way of the one before, and have its headers but for the length.
+class Headers {
+  public:
+    void write(std::uint8_t* out, const PacketWay& way, std::size_t length) noexcept {
+        if (way.destination != way_.destination || way.source != way_.source ||
+            way.source_port != way_.source_port || way.destination_port != way_.destination_port) {
+            way_ = way;
+            headers_ = wire::NetHeaderTemplate(headers_of(way));
+        }
+        headers_.write(out, length, sum_of(way));
+    }
+
+  private:
+    PacketWay way_{};
+    wire::NetHeaderTemplate headers_{headers_of(PacketWay{})};
+};
+
+}  // namespace
+
+std::size_t write_way(std::uint8_t* out, const PacketWay& way, std::size_t length) noexcept {
+    return wire::write_headers(out, headers_of(way), length, sum_of(way));
 }
 
 /// Holds the descriptors of one burst. It is the receive queue of the lane's source.
@@ -86,13 +116,13 @@ struct DatagramLane::Packets {
         const std::size_t headers = d.way.destination.is_v4() ? wire::kNetHeader : wire::kNetHeader6;
         if (d.has_headroom) {
             auto* const frame = const_cast<std::uint8_t*>(d.payload.data()) - headers;
-            write_way(frame, d.way, length);
+            headers_out.write(frame, d.way, length);
             put(std::span<const std::uint8_t>(frame, headers + length));
             all[filled - 1].segments[0].ol_flags = kRightSums;
             return;
         }
         Packet& p = all[filled++];
-        write_way(p.header.data(), d.way, length);
+        headers_out.write(p.header.data(), d.way, length);
         rte_mbuf& head = p.segments[0];
         describe(head, p.header.data(), headers);
         describe(p.segments[1], d.payload.data(), length);
@@ -117,6 +147,7 @@ struct DatagramLane::Packets {
         }
     }
 
+    Headers headers_out;
     std::array<Packet, RxAgent::kBurst> all;
     std::size_t filled = 0;
     std::size_t polled = 0;
@@ -138,6 +169,7 @@ DatagramLane::DatagramLane(const LaneConfig& config, std::size_t memory, std::si
     source_.flows6 = FlowCache6(source_.classifier.size6());
     source_.lanes.push_back(number);
     agent_.add_source(source_);
+    agent_.set_stores(memory::StoresRule(kCached));
 }
 
 DatagramLane::~DatagramLane() = default;

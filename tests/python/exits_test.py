@@ -91,9 +91,14 @@ sys.exit(p.exitcode if size == 1000 else 9)""", 0),
 }
 
 
+def heed_interrupts():
+    """Undoes what shells do to programs in the background: these would ignore SIGINT, and wait for ever."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def run(end):
     return subprocess.run([sys.executable, "-X", "faulthandler", "-c", PROGRAM.format(here=HERE, end=end)],
-                          capture_output=True, text=True, timeout=120)
+                          capture_output=True, text=True, timeout=120, preexec_fn=heed_interrupts)
 
 
 @pytest.mark.parametrize("way", ENDS)

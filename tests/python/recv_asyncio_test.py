@@ -2,6 +2,7 @@
 """Streams of heaps in coroutines."""
 
 import asyncio
+import select
 
 import packets
 import pytest
@@ -114,3 +115,45 @@ def test_a_stream_without_a_reader_waits():
         assert (await s.get()).cnt == 2
 
     run(work())
+
+
+def test_a_heap_whose_coroutine_is_cancelled_goes_to_the_next():
+    async def work():
+        queue = ds.InprocQueue()
+        s = stream_of(queue)
+        first, second = (asyncio.ensure_future(s.get()) for _ in range(2))
+        await asyncio.sleep(0)
+        queue.add_packet(packets.heap(1, b"abc")[0])
+        select.select([s.fd], [], [], PATIENCE)
+        # The loop calls timers after readers, and before the coroutines that these have woken.
+        asyncio.get_running_loop().call_later(0, first.cancel)
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        assert (await second).cnt == 1
+
+    run(work())
+
+
+def test_a_second_loop_is_refused_while_the_first_one_waits():
+    queue = ds.InprocQueue()
+    s = stream_of(queue)
+    first = asyncio.new_event_loop()
+    waiting = first.create_task(s.get())
+    first.run_until_complete(asyncio.sleep(0))
+    with pytest.raises(RuntimeError, match="another event loop"):
+        run(s.get())
+    queue.add_packet(packets.heap(1, b"abc")[0])
+    assert first.run_until_complete(asyncio.wait_for(waiting, PATIENCE)).cnt == 1
+    first.close()
+
+
+def test_coroutines_that_their_loop_left_behind_keep_no_heap():
+    queue = ds.InprocQueue()
+    s = stream_of(queue)
+    first = asyncio.new_event_loop()
+    left = first.create_task(s.get())
+    first.run_until_complete(asyncio.sleep(0))
+    first.close()
+    queue.add_packet(packets.heap(1, b"abc")[0])
+    assert run(s.get()).cnt == 1
+    assert not left.done()

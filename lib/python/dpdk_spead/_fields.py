@@ -26,7 +26,10 @@ _NATIVE: Dict[Tuple[str, int], np.dtype] = {
 
 def check_format(fmt: Format) -> List[Tuple[str, int]]:
     """Returns the format as a list. Raises ValueError for a field that no element can have."""
-    fields = [(str(code), int(bits)) for code, bits in fmt]
+    try:
+        fields = [(str(code), int(bits)) for code, bits in fmt]
+    except (TypeError, ValueError):
+        raise ValueError(f"format: {fmt!r} is no list of pairs; give one, as [('u', 32)]") from None
     if not fields:
         raise ValueError("format: it has no fields; give at least one, as ('u', 32)")
     for code, bits in fields:

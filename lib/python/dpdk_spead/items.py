@@ -4,6 +4,7 @@
 import ast
 import dataclasses
 import logging
+import operator
 from typing import Any, Dict, ItemsView, Iterator, KeysView, List, Optional, Sequence, Tuple, Union, ValuesView
 
 import numpy as np
@@ -52,7 +53,7 @@ class Descriptor:
 
     def __init__(self, id: int, name: str, description: str, shape: Shape, dtype: Any = None, order: str = "C",
                  format: Optional[Sequence[Tuple[str, int]]] = None) -> None:
-        shape = tuple(None if n is None else int(n) for n in shape)
+        shape = self._checked_names(id, name, description, shape)
         if sum(n is None for n in shape) > 1:
             raise ValueError(f"item {name}: the shape {shape} has several dimensions that vary; one may")
         if any(n is not None and n < 0 for n in shape):
@@ -80,6 +81,21 @@ class Descriptor:
         else:
             self.format = _fields.check_format(format)
             self._array_dtype = _fields.format_dtype(self.format)
+
+    @staticmethod
+    def _checked_names(id: int, name: str, description: str, shape: Shape) -> Tuple[Optional[int], ...]:
+        """Returns the shape as a tuple. Raises TypeError and ValueError with the item's name."""
+        for what, text in (("name", name), ("description", description)):
+            if not isinstance(text, str):
+                raise TypeError(f"item {name}: the {what} is {text!r}; give a str")
+        if not hasattr(id, "__index__"):
+            raise TypeError(f"item {name}: the id is {id!r}; give a whole number, as 0x1000")
+        if id < 0:
+            raise ValueError(f"item {name}: the id is {id}; it cannot be negative")
+        try:
+            return tuple(None if n is None else operator.index(n) for n in shape)
+        except TypeError:
+            raise TypeError(f"item {name}: the shape is {shape!r}; give a tuple of whole numbers, as (1024, 2)") from None
 
     def _checked_dtype(self, dtype: np.dtype) -> np.dtype:
         if dtype.hasobject:
@@ -243,7 +259,13 @@ class Item(Descriptor):
             # numpy would make an array of nested sequences, and not of their numbers.
             return np.array(value, dtype=object)
         order: Any = self.order
-        return np.array(value, dtype=dtype, order=order, copy=False)
+        try:
+            return np.array(value, dtype=dtype, order=order, copy=False)
+        except UnicodeError:
+            raise
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"item {self.name}: the value cannot become an array of {dtype}: {error}") from error
 
     # Receiving.
 
@@ -352,10 +374,10 @@ class ItemGroup:
         return updated
 
     def __getitem__(self, key: Union[int, str]) -> Item:
-        return self._by_id[key] if isinstance(key, int) else self._by_name[key]
+        return self._by_name[key] if isinstance(key, str) else self._by_id[key]
 
     def __contains__(self, key: Union[int, str]) -> bool:
-        return key in self._by_id if isinstance(key, int) else key in self._by_name
+        return key in self._by_name if isinstance(key, str) else key in self._by_id
 
     def keys(self) -> KeysView[str]:
         """Returns the names."""

@@ -2,6 +2,7 @@
 """Threads, memory and contexts, as spead2's users name them."""
 
 import logging
+import operator
 import os
 from typing import Any, List, Optional, Sequence
 
@@ -21,10 +22,15 @@ class ThreadPool:
     """
 
     def __init__(self, threads: int = 1, affinity: Sequence[int] = ()) -> None:
+        if not hasattr(threads, "__index__"):
+            raise TypeError(f"thread pool: `threads` is {threads!r}; give a whole number")
         if threads < 1:
             raise ValueError(f"thread pool: it has {threads} threads; give at least 1")
         self.threads = int(threads)
-        self.affinity: List[int] = [int(cpu) for cpu in affinity]
+        try:
+            self.affinity: List[int] = [operator.index(cpu) for cpu in affinity]
+        except TypeError:
+            raise TypeError(f"thread pool: `affinity` is {affinity!r}; give a list of CPUs, as [2, 3]") from None
         for cpu in self.affinity:
             if not 0 <= cpu < 4096:
                 raise ValueError(f"thread pool: the CPU {cpu} of `affinity` does not exist; CPUs count from 0")

@@ -40,6 +40,10 @@ class Flavour:
 
     def __init__(self, version: int = 4, item_pointer_bits: int = 64, heap_address_bits: int = 40,
                  bug_compat: int = 0) -> None:
+        for name, number in (("version", version), ("item_pointer_bits", item_pointer_bits),
+                             ("heap_address_bits", heap_address_bits), ("bug_compat", bug_compat)):
+            if not hasattr(number, "__index__"):
+                raise TypeError(f"flavour: {name} is {number!r}; give a whole number")
         if version != 4:
             raise ValueError(f"flavour: the version is {version}; only 4 is supported")
         if item_pointer_bits != 64:

@@ -312,6 +312,31 @@ TEST(DatagramLane, GivesHeapsUpAfterTheirTime) {
     EXPECT_EQ(rig.take_heaps().size(), 1U);
 }
 
+TEST(DatagramLane, CopiesPastTheCacheIfHeapsRotateThroughMuchMemory) {
+    constexpr std::size_t kLarge = std::size_t{1} << 20;
+    constexpr std::uint64_t kLong = std::uint64_t{1} << 40;  // beyond the time between two choices
+    LaneConfig config = local_config();
+    config.window.max_heap_bytes = kLarge;
+    config.window.max_live = 8;
+    LocalRig rig(config, 32 * kLarge);
+    // The first packet of a heap takes the memory of all of it.
+    const auto begin_heaps = [&rig](std::uint64_t first, std::size_t length) {
+        for (std::uint64_t cnt = first; cnt < first + 8; cnt++)
+            rig.give({MadeHeap{.cnt = cnt, .length = length}.datagrams()[0]});
+        rig.lane.housekeep(rig.now += kLong);
+        return rig.lane.lane().stores;
+    };
+    EXPECT_EQ(begin_heaps(1, 1000), memory::Stores::cached);
+    EXPECT_EQ(begin_heaps(9, kLarge), memory::Stores::streaming);
+    // The large ones end with those after them, and their memory counts once more.
+    for (const std::uint64_t first : {17U, 25U}) {
+        rig.take_heaps();
+        begin_heaps(first, 1000);
+    }
+    rig.take_heaps();
+    EXPECT_EQ(begin_heaps(33, 1000), memory::Stores::cached);
+}
+
 /// Returns every count and heap that a way of giving the packets makes.
 struct Result {
     std::vector<std::uint64_t> heaps;

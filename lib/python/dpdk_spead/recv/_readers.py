@@ -45,6 +45,8 @@ class _Stream:
 
     def add_inproc_reader(self, queue: InprocQueue) -> None:
         """Receives the packets of a queue."""
+        if not isinstance(queue, InprocQueue):
+            raise TypeError(f"add_inproc_reader: {queue!r} is no InprocQueue")
         self._add_reader(Reader.queue(queue))
 
     def add_udp_pcap_file_reader(self, filename: str, filter: str = "") -> None:

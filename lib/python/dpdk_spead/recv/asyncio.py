@@ -17,42 +17,51 @@ class Stream(_stream.Stream):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._waiters: Deque["asyncio.Future[Any]"] = collections.deque()
+        self._waiters: Deque["asyncio.Future[None]"] = collections.deque()
 
     async def get(self) -> Any:
-        """Waits for the next heap. Raises Stopped at the end of the stream."""
-        if not self._waiters:
+        """Waits for the next heap. Raises Stopped at the end of the stream.
+
+        A cancelled call takes no heap. Raises RuntimeError while coroutines of another event loop wait.
+        """
+        loop = asyncio.get_running_loop()
+        if not self._has_waiters(loop):
             heap = self._native.try_get()
             if heap is not None:
                 return heap
-        loop = asyncio.get_running_loop()
-        waiter: "asyncio.Future[Any]" = loop.create_future()
-        if not self._waiters:
-            loop.add_reader(self.fd, self._serve, loop)
-        self._waiters.append(waiter)
+            loop.add_reader(self.fd, self._wake)
+        turn: "asyncio.Future[None]" = loop.create_future()
+        self._waiters.append(turn)
         try:
-            return await waiter
+            while True:
+                await turn
+                heap = self._native.try_get()
+                if heap is not None:
+                    return heap
+                turn = self._waiters[0] = loop.create_future()
         finally:
-            # A waiter that was cancelled is left in the queue: _serve() passes over it.
-            if self._waiters and all(other.done() for other in self._waiters):
-                self._waiters.clear()
-                loop.remove_reader(self.fd)
+            self._leave(turn)
 
-    def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Gives heaps to the coroutines that wait."""
-        while self._waiters:
-            waiter = self._waiters[0]
-            if not waiter.done():
-                try:
-                    heap = self._native.try_get()
-                except Exception as error:  # noqa: BLE001: it belongs to the waiting coroutine
-                    waiter.set_exception(error)
-                else:
-                    if heap is None:
-                        return
-                    waiter.set_result(heap)
-            self._waiters.popleft()
-        loop.remove_reader(self.fd)
+    def _has_waiters(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Returns whether coroutines wait in this loop. Raises RuntimeError if some wait in another one."""
+        if self._waiters and (other := self._waiters[0].get_loop()) is not loop:
+            if not other.is_closed():
+                raise RuntimeError("stream: coroutines of another event loop wait for its heaps; "
+                                   "use the stream in one loop at a time")
+            self._waiters.clear()  # nothing ends those of a closed loop
+        return bool(self._waiters)
+
+    def _wake(self) -> None:
+        """Lets the first coroutine look for a heap: the descriptor is readable as long as one waits, and at the end."""
+        if not self._waiters[0].done():
+            self._waiters[0].set_result(None)
+
+    def _leave(self, turn: "asyncio.Future[None]") -> None:
+        if turn not in self._waiters:
+            return
+        self._waiters.remove(turn)
+        if not self._waiters and not turn.get_loop().is_closed():
+            turn.get_loop().remove_reader(self.fd)
 
     def __aiter__(self) -> "Stream":
         return self

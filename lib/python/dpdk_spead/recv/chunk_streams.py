@@ -136,6 +136,10 @@ class _ChunkStream(_Stream):
     def _set_up(
         self, thread_pool: Optional[ThreadPool], config: Optional[StreamConfig], chunks: ChunkStreamConfig
     ) -> None:
+        for value, kind, name in ((thread_pool, ThreadPool, "thread_pool"), (config, StreamConfig, "config"),
+                                  (chunks, ChunkStreamConfig, "chunk_stream_config")):
+            if not isinstance(value, kind) and (value is not None or value is chunks):
+                raise TypeError(f"chunk stream: {name} is {value!r}, which is no {kind.__name__}")
         self._pool = thread_pool
         self._config = (config or StreamConfig())._copy()
         for name in _OWN_STATS:

@@ -140,6 +140,8 @@ class Chunks:
         self.placement = Placement(placement)
         self._made = self.placement._made()
         self._shapes = _Shapes(self.placement, dtype)
+        if not hasattr(chunks, "__index__"):
+            raise TypeError(f"chunks: {chunks!r} is no whole number, and no Chunks")
         if buffers is None:
             self._ring = _native.LentChunkRing(self._made, chunks)
         else:
@@ -212,6 +214,30 @@ class Chunks:
 
     def __repr__(self) -> str:
         return f"<chunks: {', '.join(f'{n} {name}' for name, n in self.places.items())}>"
+
+
+#: The bits of settings that are whole numbers, those that are seconds, and texts.
+_BITS = {"max_packet_size": 32, "buffer_size": 64, "max_heaps": 32, "substreams": 32, "window": 32, "max_jump": 64,
+         "stream": 32}
+_SECONDS = ("heap_timeout", "timeout", "patience")
+_TEXTS = ("interface", "backend", "name", "poll", "on_full", "format", "filter")
+
+
+def _check(name: str, value: Any) -> None:
+    """Raises TypeError or ValueError for a setting that the compiled part would refuse without its name."""
+    if name in _BITS and not (name == "max_jump" and value is None):
+        if not hasattr(value, "__index__"):
+            raise TypeError(f"chunk stream: {name} is {value!r}; give a whole number")
+        if not 0 <= value < 1 << _BITS[name]:
+            raise ValueError(f"chunk stream: {name} is {value}; give 0 to {(1 << _BITS[name]) - 1}")
+    if name in _SECONDS and (not hasattr(value, "__float__") or not math.isfinite(value)):
+        raise TypeError(f"chunk stream: {name} is {value!r}; give seconds")
+    if name in _TEXTS and not isinstance(value, str):
+        raise TypeError(f"chunk stream: {name} is {value!r}; give a str")
+    if name == "lcores" and not all(hasattr(cpu, "__index__") and cpu >= 0 for cpu in value):
+        raise TypeError(f"chunk stream: lcores is {value!r}; give a list of CPUs, as [2, 3]")
+    if name == "endpoints" and not (isinstance(value, str) or all(isinstance(one, str) for one in value)):
+        raise TypeError(f'chunk stream: endpoints is {value!r}; give texts, as ["239.10.10.0+15:7148"]')
 
 
 def _settings(
@@ -292,9 +318,10 @@ def _settings(
 def _settings_of(kind: str, settings: Dict[str, Any]) -> Dict[str, Any]:
     """Returns the settings of an object that takes them by keyword. Raises TypeError for one that it does not have."""
     names: Dict[str, Any] = _settings.__kwdefaults__
-    for name in settings:
+    for name, value in settings.items():
         if name not in names:
             raise TypeError(f"{kind} has no {name!r}; it has {', '.join(names)}")
+        _check(name, value)
     return _settings(**settings)
 
 

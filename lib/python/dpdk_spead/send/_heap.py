@@ -18,6 +18,8 @@ class Heap(OutgoingItems):
     """
 
     def __init__(self, flavour: Flavour = Flavour()) -> None:
+        if not isinstance(flavour, Flavour):
+            raise TypeError(f"heap: the flavour is {flavour!r}; give a Flavour")
         super().__init__(flavour.heap_address_bits)
         self._flavour = flavour
 
@@ -28,6 +30,8 @@ class Heap(OutgoingItems):
 
     def add_item(self, item: Item) -> None:
         """Adds the value of an item; not its descriptor. Raises ValueError and TypeError for a wrong value."""
+        if not isinstance(item, Item):
+            raise TypeError(f"heap: {item!r} is no Item; make one with its name and type")
         self._add(item.id, item.to_buffer(), item.allow_immediate())
 
     def add_descriptor(self, descriptor: Descriptor) -> None:
@@ -60,6 +64,8 @@ class PacketGenerator:
     """Makes the packets of a heap: an iterable of the bytes of UDP payloads, as a stream would send them."""
 
     def __init__(self, heap: Heap, cnt: int, max_packet_size: int) -> None:
+        if not isinstance(heap, Heap):
+            raise TypeError(f"packets: {heap!r} is no Heap of dpdk_spead.send")
         self._heap = heap
         self._cnt = cnt
         self._max_packet_size = max_packet_size

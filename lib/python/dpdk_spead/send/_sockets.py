@@ -14,7 +14,12 @@ DEFAULT_BUFFER_SIZE = 512 * 1024
 def resolve(endpoints: Sequence[Tuple[str, int]], family: int = socket.AF_UNSPEC) -> Tuple[int, List[tuple]]:
     """Returns the address family of the endpoints, and their addresses. Raises ValueError and OSError."""
     addresses: List[tuple] = []
-    for host, port in endpoints:
+    for endpoint in endpoints:
+        try:
+            host, port = endpoint
+        except (TypeError, ValueError):
+            raise TypeError(f"endpoints has {endpoint!r}; "
+                            "give pairs of a host and a port, as [('10.0.0.1', 7148)]") from None
         if isinstance(port, bool) or not hasattr(port, "__index__") or not 0 <= port.__index__() <= 65535:
             raise TypeError(f"endpoint {host}: the port is {port!r}; give a number of 0 to 65535")
         try:

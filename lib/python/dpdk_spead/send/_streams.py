@@ -45,7 +45,7 @@ class BaseStream:
 
 def references(heaps: Union[List[HeapReference], HeapReferenceList]) -> List[HeapReference]:
     """Returns the references as a list. Raises TypeError."""
-    return heaps._references if isinstance(heaps, HeapReferenceList) else list(heaps)
+    return (heaps if isinstance(heaps, HeapReferenceList) else HeapReferenceList(heaps))._references
 
 
 def is_round_robin(mode: GroupMode) -> bool:
@@ -53,6 +53,14 @@ def is_round_robin(mode: GroupMode) -> bool:
     if not isinstance(mode, GroupMode):
         raise TypeError(f"mode is {mode!r}; give a GroupMode")
     return mode is GroupMode.ROUND_ROBIN
+
+
+def refused(error: TypeError, cnt: Any, substream_index: Any, rate: Any) -> TypeError:
+    """Returns the error of send_heap() that names the argument which the compiled part does not take."""
+    for name, value, least, most in (("cnt", cnt, -1 << 63, _MASK >> 1), ("substream_index", substream_index, 0, _MASK)):
+        if not hasattr(value, "__index__") or not least <= value <= most:
+            return TypeError(f"{name} is {value!r}; give a whole number of {least} to {most}")
+    return error if hasattr(rate, "__float__") else TypeError(f"rate is {rate!r}; give bytes per second")
 
 
 class SyncStream(BaseStream):
@@ -64,7 +72,10 @@ class SyncStream(BaseStream):
         `cnt`: the heap count; -1: the next of the sequence. `rate`: bytes per second; 0: unlimited, -1: the stream's.
         Raises OSError when it cannot be sent; BlockingIOError when max_heaps are in flight.
         """
-        return self._stream.send_one(heap, cnt, substream_index, rate)
+        try:
+            return self._stream.send_one(heap, cnt, substream_index, rate)
+        except TypeError as error:
+            raise refused(error, cnt, substream_index, rate) from None
 
     def send_heaps(self, heaps: Union[List[HeapReference], HeapReferenceList], mode: GroupMode) -> int:
         """Sends a group of heaps, all or none, and returns the bytes of their packets. Raises as send_heap()."""
@@ -96,7 +107,11 @@ def open_stream(endpoints: Union[str, List[str]], interface: Optional[str], opti
     regions = list(options.pop("memory_regions", ()))
     _transports.check_regions(regions)
     config = _native.SendConfig()
-    config.endpoints = [endpoints] if isinstance(endpoints, str) else list(endpoints)
+    try:
+        config.endpoints = [endpoints] if isinstance(endpoints, str) else list(endpoints)
+    except TypeError:
+        raise TypeError(f"send stream: endpoints is {endpoints!r}; "
+                        'give a text, as "239.20.0.0+63:7148", or a list of them') from None
     for name, value in options.items():
         if not hasattr(config, name):
             raise TypeError(f"a stream has no option {name!r}")

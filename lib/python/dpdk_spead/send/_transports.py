@@ -123,7 +123,13 @@ class InprocTransport:
 
     def __init__(self, thread_pool: ThreadPool, queues: List[InprocQueue],
                  config: StreamConfig = StreamConfig()) -> None:
-        self._queues = list(queues)
+        try:
+            self._queues = list(queues)
+        except TypeError:
+            raise TypeError(f"queues is {queues!r}; give a list with a queue for each substream") from None
+        for queue in self._queues:
+            if not isinstance(queue, InprocQueue):
+                raise TypeError(f"queues: {queue!r} is no InprocQueue; give a queue for each substream")
         if not self._queues:
             raise ValueError("queues is empty; give one for each substream")
         self._stream = OutgoingStream.to_queues(native_config(thread_pool, config), self._queues)

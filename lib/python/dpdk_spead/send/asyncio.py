@@ -39,6 +39,8 @@ class AsyncStream(_streams.BaseStream):
         loop, future = self._new_future()
         try:
             self._stream.submit_one(heap, cnt, substream_index, rate, future)
+        except TypeError as error:
+            raise _streams.refused(error, cnt, substream_index, rate) from None
         except OSError as error:
             future.set_exception(error)
             return future

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is of a wrong type or out of range is refused in words that name it."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import dpdk_spead as ds
+from dpdk_spead import recv, send
+
+POOL = ds.ThreadPool()
+
+
+def item(id=0x1000, name="x", description="", shape=(3,), dtype=np.int8, **more):
+    return ds.Item(id, name, description, shape, dtype, **more)
+
+
+def heap_of(value, **more):
+    heap = send.Heap()
+    heap.add_item(item(value=value, **more))
+    return heap
+
+
+def chunk_stream(pool=POOL, config=None, chunks=None):
+    ring = recv.ChunkRingbuffer(2)
+    return recv.ChunkRingStream(pool, config or recv.StreamConfig(), chunks, ring, ring)
+
+
+def declared_stream(**settings):
+    return recv.ChunkStream("heap 64; time: item 0x1600 [4]", **{"queue": ds.InprocQueue(), **settings})
+
+
+OBJECTS = np.array([{}, [], 5], object)
+MIXED = np.zeros(3, [("number", ">u4"), ("other", object)])
+
+#: What is tried, the error, and a part of its words.
+REFUSALS = [
+    (lambda: ds.ThreadPool("x"), TypeError, "`threads` is 'x'"),
+    (lambda: ds.ThreadPool(1.5), TypeError, "`threads` is 1.5"),
+    (lambda: ds.ThreadPool(1, 5), TypeError, "`affinity` is 5"),
+    (lambda: ds.ThreadPool(1, ["2"]), TypeError, "`affinity` is"),
+    (lambda: ds.Flavour("4"), TypeError, "version is '4'"),
+    (lambda: ds.Flavour(heap_address_bits=40.0), TypeError, "heap_address_bits is 40.0"),
+    (lambda: item(name=5), TypeError, "name is 5"),
+    (lambda: item(name=b"x"), TypeError, "name is b'x'"),
+    (lambda: item(description=None), TypeError, "item x: the description is None"),
+    (lambda: item(id="5"), TypeError, "item x: the id is '5'"),
+    (lambda: item(id=4096.5), TypeError, "item x: the id is 4096.5"),
+    (lambda: item(id=-5), ValueError, "item x: the id is -5"),
+    (lambda: item(shape=(2.5,)), TypeError, r"item x: the shape is \(2.5,\)"),
+    (lambda: item(shape="12"), TypeError, "item x: the shape is '12'"),
+    (lambda: item(shape=3), TypeError, "item x: the shape is 3"),
+    (lambda: item(shape=None), TypeError, "item x: the shape is None"),
+    (lambda: item(dtype=None, format="u32"), ValueError, "'u32' is no list of pairs"),
+    (lambda: item(dtype=None, format=("u", 32)), ValueError, r"\('u', 32\) is no list of pairs"),
+    (lambda: heap_of(["a", "b", "c"]), ValueError, "item x: the value cannot become an array of int8"),
+    (lambda: heap_of([1, 2, None]), TypeError, "item x: the value cannot become an array of int8"),
+    (lambda: heap_of([[1], [1, 2]], shape=(2, 2)), ValueError, "item x: the value cannot become an array of int8"),
+    (lambda: send.Heap(5), TypeError, "flavour is 5"),
+    (lambda: send.Heap().add_item(5), TypeError, "5 is no Item"),
+    (lambda: send.PacketGenerator(None, 1, 1000), TypeError, "None is no Heap"),
+    (lambda: send.BytesStream(POOL).send_heap(heap_of([1, 2, 3]), "x"), TypeError, "cnt is 'x'"),
+    (lambda: send.BytesStream(POOL).send_heap(heap_of([1, 2, 3]), 1 << 70), TypeError, f"cnt is {1 << 70}"),
+    (lambda: send.BytesStream(POOL).send_heap(heap_of([1, 2, 3]), -1, -1), TypeError, "substream_index is -1"),
+    (lambda: send.BytesStream(POOL).send_heap(heap_of([1, 2, 3]), rate="x"), TypeError, "rate is 'x'"),
+    (lambda: send.BytesStream(POOL).send_heaps([send.Heap()], send.GroupMode.SERIAL), TypeError, "HeapReference"),
+    (lambda: send.UdpStream(POOL, ("10.0.0.1", 7148)), TypeError, "endpoints has '10.0.0.1'"),
+    (lambda: send.UdpStream(POOL, [7148]), TypeError, "endpoints has 7148"),
+    (lambda: send.InprocStream(POOL, ds.InprocQueue()), TypeError, "give a list"),
+    (lambda: send.InprocStream(POOL, [5]), TypeError, "5 is no InprocQueue"),
+    (lambda: recv.Stream(POOL).add_inproc_reader(None), TypeError, "None is no InprocQueue"),
+    (lambda: chunk_stream(chunks=5), TypeError, "chunk_stream_config is 5"),
+    (lambda: chunk_stream(pool=5, chunks=recv.ChunkStreamConfig()), TypeError, "thread_pool is 5"),
+    (lambda: declared_stream(window="a"), TypeError, "window is 'a'"),
+    (lambda: declared_stream(window=-1), ValueError, "window is -1"),
+    (lambda: declared_stream(stream=1 << 32), ValueError, "stream is 4294967296"),
+    (lambda: declared_stream(max_jump=1.5), TypeError, "max_jump is 1.5"),
+    (lambda: declared_stream(timeout="x"), TypeError, "timeout is 'x'"),
+    (lambda: declared_stream(patience=float("nan")), TypeError, "patience is nan"),
+    (lambda: declared_stream(name=5), TypeError, "name is 5"),
+    (lambda: declared_stream(lcores="ab"), TypeError, "lcores is 'ab'"),
+    (lambda: declared_stream(endpoints=[5]), TypeError, r"endpoints is \[5\]"),
+    (lambda: declared_stream(chunks="a"), TypeError, "'a' is no whole number"),
+    (lambda: send.Stream(5), TypeError, "endpoints is 5"),
+    (lambda: send.Stream([5]), TypeError, r"endpoints is \[5\]"),
+    # Packets must not be written over pointers of Python's, nor pointers be sent.
+    (lambda: recv.Chunk(data=np.zeros(8, object), present=bytearray(8)), TypeError, "`data` needs a contiguous buffer"),
+    (lambda: recv.Chunk(data=MIXED, present=bytearray(8)), TypeError, "`data` needs a contiguous buffer"),
+    (lambda: recv.Chunk(data=bytearray(8), present=OBJECTS), TypeError, "`present` needs a contiguous buffer"),
+    (lambda: recv.Stream(POOL).add_buffer_reader(OBJECTS), TypeError, "Python objects"),
+    (lambda: ds.InprocQueue().add_packet(MIXED), TypeError, "Python objects"),
+    (lambda: send.Stream("127.0.0.1:7148", memory_regions=[OBJECTS]), TypeError, "Python objects"),
+]
+
+
+@pytest.mark.parametrize("attempt, error, words", REFUSALS)
+def test_wrong_arguments_are_refused_in_words(attempt, error, words):
+    with pytest.raises(error, match=words):
+        attempt()
+
+
+def test_chunks_over_python_objects_are_refused():
+    placement = recv.Placement("heap 64; time: item 0x1600 [4]")
+    buffers = [np.zeros(placement.bytes // 8, object) for _ in range(2)]
+    with pytest.raises(TypeError, match="Python objects"):
+        recv.ChunkStream(placement, buffers=buffers, queue=ds.InprocQueue())
+    gc.collect()
+    assert all(one == 0 for buffer in buffers for one in buffer)
+
+
+def test_fields_whose_names_look_like_objects_are_numbers():
+    data = np.zeros(4, [("Offset", ">u4"), ("O", ">u4")])
+    recv.Chunk(data=data, present=bytearray(4))
+    recv.Stream(POOL).add_buffer_reader(data)
+
+
+def test_dates_are_sent():
+    days = np.array(["2024-02-29", "2025-01-01"], "M8[D]")
+    stream = send.BytesStream(POOL)
+    stream.send_heap(heap_of(days, shape=(2,), dtype="M8[D]"))
+    assert days.tobytes() in stream.getvalue()
+
+
+def test_items_are_found_by_ids_of_numpy():
+    group = ds.ItemGroup()
+    group.add_item(np.int64(0x1000), "x", "", (), np.int8)
+    assert np.uint16(0x1000) in group and group[np.int64(0x1000)] is group["x"]
+    assert np.uint16(0x1001) not in group

@@ -52,6 +52,8 @@ export class Health {
         const times = (of, key) => items.filter((item) => item.kind === of && item[key] !== null).map((item) => item[key]);
         if (kind === "bad")
             return model.clockOf(Math.min(...times("bad", "first"), model.time));
+        if (kind === "note")
+            return model.clockOf(Math.min(...items.filter((item) => item.cause === "no packets").map((item) => item.first)));
         return model.clockOf(kind === "past" ? Math.max(0, ...times("past", "last")) : number(model.report.cleared_s));
     }
 

@@ -100,6 +100,30 @@ std::optional<Reason> refused_fragments(const StreamSnapshot& s, const Advice& a
     return std::nullopt;
 }
 
+/// Returns whether the stream had packets, and has had none for longer than it may.
+bool has_become_silent(const StreamSnapshot& s) {
+    return s.received != 0 && s.health == name_of(StreamEvent::silent);
+}
+
+/// Finds that the packets of a stream have stopped.
+std::optional<Finding> became_silent(const StreamSnapshot& s, const Advice& advice) {
+    const Snapshot& snapshot = advice.snapshot();
+    const std::optional<PortSnapshot> port = ports_of(snapshot, s);
+    if (!port)
+        return std::nullopt;
+    const double seconds = snapshot.duration_s - (s.last_event ? s.last_event->at_s : s.changed_s);
+    const std::vector<const PortSnapshot*> down = ports_without_link(snapshot, s);
+    return Finding{Cause::nothing_came,
+                   Stage::network,
+                   s.name,
+                   static_cast<std::uint64_t>(std::max(seconds, 1.0)),
+                   "seconds",
+                   down.empty() ? fmt::format("without a packet since it became silent; {} had come before",
+                                              counted(s.received, "packets"))
+                                : without_link(down),
+                   down.empty() ? find_sender(s, *port, advice) : mend_links(down)};
+}
+
 }  // namespace
 
 bool waits_for_packets(const StreamSnapshot& s) {
@@ -108,6 +132,8 @@ bool waits_for_packets(const StreamSnapshot& s) {
 
 std::optional<Finding> nothing_came_finding(const StreamSnapshot& s, const Advice& advice) {
     const Snapshot& snapshot = advice.snapshot();
+    if (has_become_silent(s))
+        return became_silent(s, advice);
     const double seconds = snapshot.duration_s - s.changed_s;
     if (!waits_for_packets(s) || seconds < kPatience)
         return std::nullopt;

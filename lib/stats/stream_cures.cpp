@@ -27,6 +27,13 @@ double share_taken(const StreamSnapshot& s) {
     return all > 0 && taken > 0 ? taken / all : 1;
 }
 
+/// Returns the action that lets the sink write all heaps one after the other.
+std::string one_file(const StreamSnapshot& s, const Advice& advice) {
+    return advice.is_by_option()
+               ? fmt::format("restart with `--sink {}`", shell_word("raw:" + s.settings.directory))
+               : advice.set(s, kSinkKind, "raw");
+}
+
 }  // namespace
 
 Cures with(Cures first, Cures second) {
@@ -62,14 +69,20 @@ Cures faster_consumer(const StreamSnapshot& s, const Advice& advice) {
         return "do less per heap";
     Cures cures;
     if (set.file_for_each)
-        cures.push_back("write one file in place of one for each heap: " + advice.set(s, kSinkKind, "raw"));
-    const std::string directory = shell_word(set.directory);
-    cures.push_back(fmt::format("write to a faster disk: {}", advice.set(s, kDirectory, "DIRECTORY")));
+        cures.push_back("write one file in place of one for each heap: " + one_file(s, advice));
     cures.push_back(fmt::format(
         "see what slows its disk down: `df {}` names it, and `cat /proc/pressure/io` shows how long programs "
         "wait for disks",
-        directory));
+        shell_word(set.directory)));
+    cures.push_back("write to a faster disk: " + other_directory(s, advice));
     return cures;
+}
+
+std::string other_directory(const StreamSnapshot& s, const Advice& advice) {
+    // One option has the kind of the sink and its directory.
+    return advice.is_by_option() ? fmt::format("restart with another directory in `--sink` (now {})",
+                                               shell_word(s.settings.directory))
+                                 : advice.set(s, kDirectory, "DIRECTORY");
 }
 
 Cures longer_queue(const StreamSnapshot& s, const Advice& advice) {

@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the live page calls a problem: states with their cures, unless a finding explains them, and streams that pause."""
+
+import harness
+import page_test
+
+setUpModule = page_test.setUpModule
+tearDownModule = page_test.tearDownModule
+
+
+class Judgement(page_test.MadeUpPage):
+    def test_a_stream_that_pauses_is_named_and_is_no_problem(self):
+        process = self.begin()
+        self.window.driver.get(process.url)
+        self.until_verdict("^Nothing is lost; no packets of s0$")
+        self.until_text("#stream-table tbody td", "●no packet for ")
+        self.until_text(".finding.note h3", "^s0: no packet for at least \\d+ s, after \\d+ packets$")
+        self.until_text(".finding.note .cure", "set silent_after of the stream")
+        self.assertEqual(self.window.run(page_test.ACCESSIBLE), [])
+        process.step = 0.01
+        process.report["streams"][0]["packets"]["received"] += 1
+        self.until_verdict("^All is well: nothing is lost$")
+        self.until_text("#stream-table tbody td", "✔received")
+        self.assert_quiet(process.url)
+
+    def test_a_state_has_cures_until_a_finding_of_its_port_explains_it(self):
+        process = self.begin()
+        process.step = 0.01
+        stream = process.report["streams"][0]
+        stream["health"] = {"state": "slow", "events": {}, "last_event": {"event": "slow", "at_s": 1, "text": "1 Mb/s come, and 2 Mb/s are expected"}}
+        self.window.driver.get(process.url)
+        self.until_verdict("^1 problem now – s0: slow$")
+        self.until_text(".finding.bad .cure", "compare with the rate of the sender")
+        # A cause comes before a state, however early that began.
+        process.report["findings"] = [self.finding("unmatched", "classify", stream["port"], first_s=99, last_s=100)]
+        self.until_verdict(f"^2 problems now – {stream['port']}: packets for no stream, s0: slow$")
+        process.report["findings"] = [self.finding("receive_ring_short", "port", stream["port"], first_s=99, last_s=100)]
+        self.until_verdict(f"^1 problem now – {stream['port']}: receive queue too short$")
+        self.assert_quiet(process.url)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -4,7 +4,7 @@
 import {byId, el, Keyed, setAttribute, setText} from "/page/dom.js";
 import {verdictOf} from "/page/judgement.js";
 import {cureBox, fillCures, SIGNS} from "/page/parts.js";
-import {stageTitle} from "/page/picture.js";
+import {stageTitle} from "/page/stages.js";
 import {age, clock, number, whole} from "/page/units.js";
 
 const KINDS = {bad: "Now", note: "On purpose, or no loss", past: "Over"};

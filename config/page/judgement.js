@@ -7,6 +7,7 @@ const LATELY = 5; // seconds after which a finding that no longer grows is over,
 // Causes that are on purpose, or normal at the start.
 const NOTES = new Set(["impaired", "cut_by_join"]);
 const WELL = new Set(["", "ok"]);
+const ELSEWHERE = "see the finding of "; // begins the first cure of what another finding explains
 const PAUSE = 10; // seconds without a packet that are worth a word
 // Causes at a port that explain the states of its streams, too.
 const ON_THE_WAY = new Set(["receive_ring_short", "no_buffers", "nic_errors", "lcore_too_slow", "lcore_interrupted", "engine_too_slow"]);
@@ -81,9 +82,10 @@ export function itemsOf(report, time, pauseOf = () => 0) {
     for (const stream of report.streams)
         if (isPaused(stream, pauseOf(stream.name)) && !explained.has(stream.name))
             items.push(pauseItem(stream, pauseOf(stream.name), time));
-    // Causes before mere states, and then by the beginning, which stays: entries that change places cannot be read.
-    const isState = (item) => (item.count === null ? 1 : 0);
-    return items.sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind) || isState(a) - isState(b) || (a.first ?? 0) - (b.first ?? 0));
+    // Causes before what they cause and before mere states, and then by the beginning, which stays: entries that change
+    // places cannot be read.
+    const depth = (item) => (item.count === null ? 2 : item.cures[0]?.startsWith(ELSEWHERE) ? 1 : 0);
+    return items.sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind) || depth(a) - depth(b) || (a.first ?? 0) - (b.first ?? 0));
 }
 
 // Names that say too little alone; the others are words already.
@@ -94,7 +96,7 @@ const WORDS = {
     not_spead: "packets that are not SPEAD", not_in_format: "packets of another format", gso_frames: "frames too long",
     misplaced: "packets without a place", future: "packets from a wrong clock", late: "late packets", ghosts: "forged or stray heaps",
     max_live_too_small: "too few heaps may be open", pool_too_small: "too little heap memory", no_chunk: "no free chunk",
-    consumer_holds_pool: "waiting heaps hold the memory", sink_no_place: "no place in the sink's files",
+    consumer_holds_pool: "waiting heaps hold the memory", sink_full: "readers of its ring too slow", sink_no_place: "no place in the sink's files",
 };
 export const plain = (cause) => WORDS[cause] ?? cause.replaceAll("_", " ");
 const some = (count, one) => `${count} ${one}${count === 1 ? "" : "s"}`;

@@ -81,7 +81,7 @@ export class Model {
         this.earlier = []; // oldest first
         this.streams = new Map();
         this.lcores = new Map();
-        this.pauses = new Map(); // of streams: packets so far, and the time since which no more came
+        this.pauses = new Map(); // of streams: packets so far, since when no more came, and the longest pause before
         this.events = [];
         this.lastEvent = 0;
         this.lostEvents = 0;
@@ -168,14 +168,17 @@ export class Model {
         this.pauses = new Map();
         for (const {name, packets} of report.streams.slice(0, PARTS)) {
             const then = former.get(name);
-            this.pauses.set(name, then?.packets === packets.received ? then : {packets: packets.received, since: time});
+            const usual = Math.max(then?.usual ?? 0, then ? time - then.since : 0);
+            this.pauses.set(name, then?.packets === packets.received ? then : {packets: packets.received, since: time, usual});
         }
     }
 
-    // Returns for how many seconds no packet of a stream has come, as far as this page has seen.
+    // Returns for how many seconds no packet of a stream has come, as far as this page has seen; 0: for no longer than twice
+    // its longest pause before, as streams of few packets do.
     pauseOf(name) {
-        const pause = this.pauses.get(name);
-        return pause === undefined ? 0 : this.time - pause.since;
+        const {since = this.time, usual = 0} = this.pauses.get(name) ?? {};
+        const seconds = this.time - since;
+        return seconds > 2 * usual ? seconds : 0;
     }
 
     takeEvent(event) {

@@ -105,7 +105,8 @@ export class Steer {
         show(byId("token-form"), possible && this.#token === "");
         show(byId("controls"), possible && this.#token !== "");
         const more = [this.model?.report.streams, this.model?.report.sends].some((parts) => parts && tooMany(parts));
-        setText(byId("steer-words"), possible ? `Each change is shown before it is made.${more ? " The lists show 500 names at most; the filter of the streams finds others." : ""}` :
+        const where = this.#token === "" ? " The token is the text of the file that api_token_file of the process names." : "";
+        setText(byId("steer-words"), possible ? `Each change is shown before it is made.${where}${more ? " The lists show 500 names at most; the filter of the streams finds others." : ""}` :
             "This process can only be looked at: api_token_file in [runtime] (--api-token-file) allows changes.");
         const near = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
         setText(byId("token-words"), location.protocol === "https:" || near ? "" :

@@ -137,6 +137,14 @@ void Findings::memory(const StreamSnapshot& s) {
         "had no memory left for their heap", with(advice_.raise_memory(s), faster_consumer(s, advice_)));
 }
 
+/// Returns ", which writes to /data/out,"; empty: it writes nowhere.
+std::string where_it_writes(const StreamSnapshot& s) {
+    const StreamSettings& set = s.settings;
+    if (!set.directory.empty())
+        return fmt::format(", which writes to {},", shell_word(set.directory));
+    return set.ring.empty() ? std::string() : fmt::format(", which writes to the ring {},", set.ring);
+}
+
 /// Finds heaps that the hand-over queue had no place for, or that would have held memory that others need.
 void Findings::dropped(const StreamSnapshot& s) {
     DroppedWhile why = s.dropped_while;
@@ -148,7 +156,8 @@ void Findings::dropped(const StreamSnapshot& s) {
             : fmt::format(": up to {} of {} of the hand-over queue {} taken", why.queue_most,
                           counted(why.queue_capacity, "places"), word_for(why.queue_most, "was", "were"));
     add(Cause::consumer_too_slow, Stage::consumer, s.name, why.queue_full, "heaps",
-        "were thrown away because the consumer was slow" + places, longer_queue(s, advice_));
+        fmt::format("were thrown away because the consumer{} was slow{}", where_it_writes(s), places),
+        longer_queue(s, advice_));
     add(Cause::consumer_holds_pool, Stage::memory, s.name, why.memory_held, "heaps",
         "were thrown away because heaps that wait for the consumer held the memory that new ones need" +
             places,

@@ -67,7 +67,8 @@ struct Reason {
 Cures for_left_packets(const PortSnapshot& p, const Advice& advice) {
     Cures cures = advice.reassemble(p, Advice::FragmentsAre::with_kernel);
     if (!p.settings.interface.empty())
-        cures.push_back(
+        cures.insert(
+            cures.begin(),
             fmt::format("`ethtool -l {0}` shows the queues of {0}: the port reads those that its device "
                         "names; if the packets have VLAN tags: `ethtool -K {0} rxvlan off`, and `vlan` in "
                         "[[port]]",

@@ -24,6 +24,25 @@ class Judgement(page_test.MadeUpPage):
         self.until_text("#stream-table tbody td", "✔received")
         self.assert_quiet(process.url)
 
+    def test_the_usual_pause_of_a_stream_is_none(self):
+        process = self.begin()
+        self.window.driver.get(process.url)
+        self.until_verdict("lost")
+        pauses = self.window.later("""const [report] = arguments;
+            return import("/page/model.js").then(({Model}) => {
+                const model = new Model();
+                model.begin({});
+                const pauses = [];
+                for (let time = 1; time <= 110; time++) {
+                    // A packet each twenty seconds, and none after a minute.
+                    const stream = {...report.streams[0], packets: {received: Math.floor(Math.min(time, 60) / 20)}};
+                    model.takeReport({...report, streams: [stream], duration_s: time, cleared_s: 0}, 1000 * time);
+                    pauses.push(model.pauseOf(stream.name));
+                }
+                return [19, 35, 59, 99, 101].map((second) => pauses[second - 1]);
+            });""", process.report)
+        self.assertEqual(pauses, [18, 0, 0, 0, 41])
+
     def test_a_state_has_cures_until_a_finding_of_its_port_explains_it(self):
         process = self.begin()
         process.step = 0.01
@@ -35,6 +54,9 @@ class Judgement(page_test.MadeUpPage):
         # A cause comes before a state, however early that began.
         process.report["findings"] = [self.finding("unmatched", "classify", stream["port"], first_s=99, last_s=100)]
         self.until_verdict(f"^2 problems now – {stream['port']}: packets for no stream, s0: slow$")
+        effect = self.finding("consumer_too_slow", "consumer", "s1", first_s=98, last_s=100, cures=["see the finding of s0 first"])
+        process.report["findings"] = [effect, self.finding("consumer_too_slow", "consumer", "s0", first_s=99, last_s=100)]
+        self.until_verdict("^2 problems now – s0: consumer too slow, s1: consumer too slow$")
         process.report["findings"] = [self.finding("receive_ring_short", "port", stream["port"], first_s=99, last_s=100)]
         self.until_verdict(f"^1 problem now – {stream['port']}: receive queue too short$")
         self.assert_quiet(process.url)

@@ -237,7 +237,8 @@ inline const CureRow kCureRows[] = {
          s.ports[0].passed = {{"239.1.2.3:7148", "10.0.0.9", 77}};
      },
      Cause::nothing_came,
-     {"set `device = \"net_kernel0,iface=eth0\"` in [[port]] of p0 in /etc/x.toml, and restart: the kernel's "
+     {"`ethtool -l eth0` shows the queues of eth0",
+      "set `device = \"net_kernel0,iface=eth0\"` in [[port]] of p0 in /etc/x.toml, and restart: the kernel's "
       "sockets put fragments together",
       "let the sender's packets fit"}},
     {"FragmentsForTheKernelByOptions",
@@ -247,7 +248,8 @@ inline const CureRow kCureRows[] = {
          s.settings.configuration = "";
      },
      Cause::nothing_came,
-     {"restart with `--port net_kernel0,iface=eth0`: the kernel's sockets put fragments together"}},
+     {"`ethtool -l eth0` shows the queues of eth0",
+      "restart with `--port net_kernel0,iface=eth0`: the kernel's sockets put fragments together"}},
     {"FragmentsThatTheKernelPutTogether",
      [](Snapshot& s) {
          s.ports[0].rx_oversized_frames = 77;

@@ -49,6 +49,28 @@ TEST(Cures, AServiceWritesWhereItsUsersLook) {
         << sentence;
 }
 
+TEST(Cures, AStreamWhoseThreadASlowSinkHoldsIsSentThere) {
+    Snapshot s = known();
+    s.settings.cpus = {0, 1};
+    s.streams[0].heaps_dropped_full = 77;
+    s.streams[0].queue_most = 256;
+    s.streams.push_back(s.streams[0]);
+    s.streams[0].heaps_delivered = 1000;
+    s.streams[1].name = "s1";
+    s.streams[1].settings.directory = "/data";
+    std::vector<Finding> found = diagnose(s);
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found[0].cures.at(0),
+              "see the finding of s1 first: its sink is slow, and one thread may take the heaps of both");
+    EXPECT_EQ(
+        found[1].what,
+        "were thrown away because the consumer, which writes to /data, was slow: up to 256 of 256 places of "
+        "the hand-over queue were taken");
+    EXPECT_EQ(found[1].cures.at(0).find("see what slows its disk down"), 0U);
+    s.settings.cpus = {0, 1, 2, 3};
+    EXPECT_EQ(diagnose(s).at(0).cures.at(1), "do less per heap") << "each has a thread of its own";
+}
+
 TEST(Cures, AStreamThatBecomesSilentHasThoseOfASenderThatIsNotSeen) {
     Snapshot s = known();
     s.duration_s = 77.9;

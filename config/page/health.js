@@ -58,6 +58,9 @@ export class Health {
     }
 
     fill(element, item, model, link) {
+        // What is over leaves room to what is now.
+        if (element.dataset.kind !== item.kind)
+            element.querySelector(".cure").open = item.kind === "bad";
         setAttribute(element, "class", `finding ${item.kind}`);
         setAttribute(element, "data-cause", item.cause);
         setAttribute(element, "data-kind", item.kind);

@@ -24,7 +24,7 @@ namespace {
 constexpr double kPatience = 1;
 
 /// Returns the actions for a sender of which nothing comes to the port.
-Cures find_sender(const StreamSnapshot& s, const PortSnapshot& port, const Advice& advice) {
+Cures look_for_sender(const StreamSnapshot& s, const PortSnapshot& port, const Advice& advice) {
     Cures cures =
         port.joins_groups
             ? fmt::format(
@@ -34,6 +34,12 @@ Cures find_sender(const StreamSnapshot& s, const PortSnapshot& port, const Advic
             : "check whether the sender sends to these endpoints";
     if (std::string see = advice.see_own_arrivals(s, port); !see.empty())
         cures.insert(cures.begin(), std::move(see));
+    return cures;
+}
+
+/// Returns the same if its packets may have other destinations.
+Cures find_sender(const StreamSnapshot& s, const PortSnapshot& port, const Advice& advice) {
+    Cures cures = look_for_sender(s, port, advice);
     for (std::string& more : advice.receive_strays(s, port))
         cures.push_back(std::move(more));
     return cures;
@@ -114,15 +120,15 @@ std::optional<Finding> became_silent(const StreamSnapshot& s, const Advice& advi
         return std::nullopt;
     const double seconds = snapshot.duration_s - (s.last_event ? s.last_event->at_s : s.changed_s);
     const std::vector<const PortSnapshot*> down = ports_without_link(snapshot, s);
-    return Finding{Cause::nothing_came,
-                   Stage::network,
-                   s.name,
-                   static_cast<std::uint64_t>(std::max(seconds, 1.0)),
-                   "seconds",
+    return Finding{Cause::nothing_came, Stage::network, s.name,
+                   static_cast<std::uint64_t>(std::max(seconds, 1.0)), "seconds",
                    down.empty() ? fmt::format("without a packet since it became silent; {} had come before",
                                               counted(s.received, "packets"))
                                 : without_link(down),
-                   down.empty() ? find_sender(s, *port, advice) : mend_links(down)};
+                   // Its endpoints were right before. Packets for nobody may be its own, sent elsewhere.
+                   !down.empty()          ? mend_links(down)
+                   : port->strays.empty() ? look_for_sender(s, *port, advice)
+                                          : find_sender(s, *port, advice)};
 }
 
 }  // namespace

@@ -24,6 +24,21 @@ class Judgement(page_test.MadeUpPage):
         self.until_text("#stream-table tbody td", "✔received")
         self.assert_quiet(process.url)
 
+    def test_cures_of_what_is_over_are_folded(self):
+        process = self.begin()
+        process.step = 0.01
+        over = self.finding("not_spead", "packet", "s0", last_s=50)
+        process.report["findings"] = [over, self.finding("no_chunk", "memory", "s0", last_s=100)]
+        self.window.driver.get(process.url)
+        self.until_verdict("^1 problem now – s0: no free chunk$")
+        is_open = "return document.querySelector(`[data-cause=${arguments[0]}] .cure`).open"
+        self.assertEqual([self.window.run(is_open, cause) for cause in ("no_chunk", "not_spead")], [True, False])
+        self.window.click("[data-cause=not_spead] summary")
+        process.report["findings"][0]["count"] = 6
+        self.until_text("[data-cause=not_spead] h3", "^s0: 6 ")
+        self.assertTrue(self.window.run(is_open, "not_spead"), "it stays as it was left")
+        self.assertEqual(self.window.run(page_test.ACCESSIBLE), [])
+
     def test_the_usual_pause_of_a_stream_is_none(self):
         process = self.begin()
         self.window.driver.get(process.url)

@@ -346,7 +346,7 @@ class MadeUp(MadeUpPage):
         shown = self.window.text(".finding")
         self.assertEqual(len(shown), 6)
         self.assertTrue(all(re.search("in this order:\\s*fix of", one) for one in shown if "late" not in one))
-        self.assertEqual(self.window.text(".finding[data-cause=not_spead] code"), ["do not_spead"])
+        self.assertEqual(self.window.text(".finding[data-cause=receive_ring_short] code"), ["do receive_ring_short"])
         self.assertIn("On purpose", "".join(one for one in shown if "impaired" in one))
         self.until_text("#steer-words", "can only be looked at")
         self.assertEqual(self.window.text("#token-form, #controls"), [])

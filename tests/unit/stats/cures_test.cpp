@@ -84,6 +84,10 @@ TEST(Cures, AStreamThatBecomesSilentHasThoseOfASenderThatIsNotSeen) {
               "s0: 7 seconds without a packet since it became silent; 1000 packets had come before");
     EXPECT_EQ(found[0].cures.at(0).find("see whether its packets arrive: `tcpdump -ni eth0"), 0U);
     EXPECT_NE(found[0].sentence().find("IGMP snooping needs a querier"), std::string::npos);
+    EXPECT_EQ(found[0].sentence().find("compare the endpoints"), std::string::npos)
+        << "they were right before";
+    s.ports[0].strays = {{"239.1.2.9:7148", "10.0.0.1", 77}};
+    EXPECT_NE(diagnose(s).at(0).sentence().find("endpoint add s0 239.1.2.9:7148"), std::string::npos);
     s.ports[0].link_down = true;
     found = diagnose(s);
     ASSERT_EQ(found.size(), 1U);

@@ -9,6 +9,7 @@
 #include <rte_version.h>
 
 #include "base/log.hpp"
+#include "base/shared_directory.hpp"
 
 namespace spead::app {
 
@@ -35,6 +36,7 @@ RunViews::RunViews(const runtime::Plan& plan, const runtime::Layout& layout)
     facts["started"] =
         std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
     facts["changes"] = token.has_value();
+    facts["directory"] = shared_directory();
     api_.emplace(Api::Options{latest_, events_, std::move(facts), std::move(token), layout.control_cpus()});
     metrics_.emplace(
         *plan.runtime.metrics, layout.control_cpus(),

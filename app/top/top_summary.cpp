@@ -7,6 +7,7 @@
 
 #include "base/counted.hpp"
 #include "base/units.hpp"
+#include "stats/finding.hpp"
 
 namespace spead::app {
 
@@ -54,8 +55,11 @@ std::string health_of(const Json& report, std::size_t columns) {
         if (const std::string state = text(lcore, "state"); !state.empty() && state != "running")
             ill.push_back(fmt::format("lcore {} {}", count(lcore, "lcore"), state));
     const Json& all = member(report, "findings");
-    const auto findings =
-        std::count_if(all.begin(), all.end(), [](const Json& f) { return member(f, "until_s").is_null(); });
+    const double time = real(report, "cleared_s") + real(report, "duration_s");
+    const auto findings = std::count_if(all.begin(), all.end(), [time](const Json& f) {
+        const double last = real(f, "last_s");
+        return member(f, "until_s").is_null() && (last == 0 || time - last <= stats::kLately);
+    });
     std::string end;
     if (findings != 0)
         end = fmt::format("{} finding{} (page 2)", findings, findings == 1 ? "" : "s");

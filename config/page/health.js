@@ -4,7 +4,7 @@
 import {byId, el, Keyed, setAttribute, setText} from "/page/dom.js";
 import {verdictOf} from "/page/judgement.js";
 import {cureBox, fillCures, SIGNS} from "/page/parts.js";
-import {stageTitle} from "/page/picture.js";
+import {stageTitle} from "/page/stages.js";
 import {age, clock, number, whole} from "/page/units.js";
 
 const KINDS = {bad: "Now", note: "On purpose, or no loss", past: "Over"};
@@ -52,10 +52,15 @@ export class Health {
         const times = (of, key) => items.filter((item) => item.kind === of && item[key] !== null).map((item) => item[key]);
         if (kind === "bad")
             return model.clockOf(Math.min(...times("bad", "first"), model.time));
+        if (kind === "note")
+            return model.clockOf(Math.min(...items.filter((item) => item.cause === "no packets").map((item) => item.first)));
         return model.clockOf(kind === "past" ? Math.max(0, ...times("past", "last")) : number(model.report.cleared_s));
     }
 
     fill(element, item, model, link) {
+        // What is over leaves room to what is now.
+        if (element.dataset.kind !== item.kind)
+            element.querySelector(".cure").open = item.kind === "bad";
         setAttribute(element, "class", `finding ${item.kind}`);
         setAttribute(element, "data-cause", item.cause);
         setAttribute(element, "data-kind", item.kind);

@@ -3,10 +3,9 @@
 
 import {byId, Keyed, row, setText, show} from "/page/dom.js";
 import {stateOf} from "/page/judgement.js";
-import {POINTS} from "/page/model.js";
+import {find, POINTS} from "/page/model.js";
 import {bar, signed, sparkline} from "/page/parts.js";
 import {bits, bytes, counted, duration, NOTHING, number, percent, perSecond, short} from "/page/units.js";
-import {find} from "/page/model.js";
 
 const ROWS = 128; // most
 const SOURCES = 3;

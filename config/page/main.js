@@ -32,7 +32,7 @@ function redraw() {
     const soon = document.hidden ? setTimeout : requestAnimationFrame;
     soon(() => {
         asked = false;
-        const items = model.report === null ? [] : itemsOf(model.report, model.time);
+        const items = model.report === null ? [] : itemsOf(model.report, model.time, (name) => model.pauseOf(name));
         health.update(model, items, link);
         if (model.report === null)
             return;

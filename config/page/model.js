@@ -81,6 +81,7 @@ export class Model {
         this.earlier = []; // oldest first
         this.streams = new Map();
         this.lcores = new Map();
+        this.pauses = new Map(); // of streams: packets so far, since when no more came, and the longest pause before
         this.events = [];
         this.lastEvent = 0;
         this.lostEvents = 0;
@@ -117,6 +118,7 @@ export class Model {
         if (before !== null && timeOf(report) <= timeOf(before))
             return false;
         this.takePoints(report);
+        this.takePauses(report);
         this.takeOrigin(report, arrived);
         if (before !== null && (this.earlier.length === 0 || timeOf(before) - timeOf(this.earlier.at(-1)) >= APART))
             this.earlier.push(before);
@@ -158,6 +160,25 @@ export class Model {
         for (const lcore of this.lcores.keys())
             if (!find(report.lcores, "lcore", lcore))
                 this.lcores.delete(lcore);
+    }
+
+    takePauses(report) {
+        const former = this.pauses;
+        const time = timeOf(report);
+        this.pauses = new Map();
+        for (const {name, packets} of report.streams.slice(0, PARTS)) {
+            const then = former.get(name);
+            const usual = Math.max(then?.usual ?? 0, then ? time - then.since : 0);
+            this.pauses.set(name, then?.packets === packets.received ? then : {packets: packets.received, since: time, usual});
+        }
+    }
+
+    // Returns for how many seconds no packet of a stream has come, as far as this page has seen; 0: for no longer than twice
+    // its longest pause before, as streams of few packets do.
+    pauseOf(name) {
+        const {since = this.time, usual = 0} = this.pauses.get(name) ?? {};
+        const seconds = this.time - since;
+        return seconds > 2 * usual ? seconds : 0;
     }
 
     takeEvent(event) {

@@ -38,8 +38,8 @@ export function bar(cell, share, words, {mark = null, kind = "plain"} = {}) {
     }
 }
 
-// Makes the place for the cures of a finding.
-export const cureBox = () => el("div", {class: "cure"}, el("strong", {}, "What to do, in this order: "), el("ol", {class: "cures"}));
+// Makes the place for the cures of a finding, which can be folded.
+export const cureBox = () => el("details", {class: "cure", open: true}, el("summary", {}, "What to do, in this order: "), el("ol", {class: "cures"}));
 
 // Fills it. What stands between backticks is code, to be copied as it is. Only what has changed is written: a selection in
 // the rest stays.

@@ -137,7 +137,3 @@ export class Picture {
         });
     }
 }
-
-export const stageTitle = (id) => ({network: "in the network", port: "at the port", lcore: "at the lcore", classify: "which stream",
-                                    packet: "SPEAD packet", window: "open heaps", memory: "memory", consumer: "at the consumer",
-                                    transmit: "in sending"}[id] ?? id);

@@ -98,6 +98,11 @@ export const STAGES = [
         heap("queued", "aside", "heaps that wait for the consumer now")]},
 ];
 
+// Says in a sentence where a finding is.
+export const stageTitle = (id) => ({network: "in the network", port: "at the port", lcore: "at the lcore", classify: "which stream",
+                                    packet: "SPEAD packet", window: "open heaps", memory: "memory", consumer: "at the consumer",
+                                    transmit: "in sending"}[id] ?? id);
+
 // Returns the parts of a report that one stream concerns, or all (""). Misses of its port may be other streams', too.
 export function partOf(report, stream) {
     const none = {streams: [], ports: []};

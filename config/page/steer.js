@@ -16,6 +16,9 @@ const sleep = (time) => new Promise((wake) => setTimeout(wake, time));
 const safe = (name) => name.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 60);
 const stamp = () => new Date().toISOString().replaceAll(/[-:]|\.\d+/g, "");
 
+// A service has a /tmp and a /var/tmp of its own, so the process says which directory its users see.
+const directoryOf = (model) => model.about.directory ?? "/var/tmp";
+
 // Words of a command at the prompt: one with a blank is quoted there.
 const word = (text) => (/^[^\s"'\\]+$/.test(text) ? text : JSON.stringify(text));
 
@@ -47,7 +50,7 @@ const CHANGES = {
     capture: {
         title: (name) => `Capture ten seconds of stream ${name}`,
         words: "The packets of ten seconds go to a file on the machine of the process, as its user. The capture then ends by itself. Reception goes on. An existing file is overwritten.",
-        fields: [{name: "file", label: "File", value: (name) => `/var/tmp/${safe(name)}-${stamp()}.pcap`}],
+        fields: [{name: "file", label: "File", value: (name, model) => `${directoryOf(model)}/${safe(name)}-${stamp()}.pcap`}],
         request: (name, {file}) => ({path: "capture/start", body: {stream: name, file, settings: {"capture.duration": CAPTURE}},
                                      command: `capture start ${word(name)} ${word(file)} capture.duration ${CAPTURE}`}),
         after: (steer, name, before) => steer.captured(name, before),
@@ -55,7 +58,7 @@ const CHANGES = {
     save: {
         title: () => "Save the configuration",
         words: "The present configuration goes to a file on the machine of the process, as its user.",
-        fields: [{name: "file", label: "File", value: () => `/var/tmp/dpdk-spead-${stamp()}.toml`},
+        fields: [{name: "file", label: "File", value: (name, model) => `${directoryOf(model)}/dpdk-spead-${stamp()}.toml`},
                  {name: "force", label: "Replace an existing file", kind: "checkbox"}],
         request: (name, {file, force}) => ({path: "save/config", body: force ? {file, force: true} : {file},
                                             command: `save config ${word(file)}${force ? " force" : ""}`}),
@@ -102,7 +105,8 @@ export class Steer {
         show(byId("token-form"), possible && this.#token === "");
         show(byId("controls"), possible && this.#token !== "");
         const more = [this.model?.report.streams, this.model?.report.sends].some((parts) => parts && tooMany(parts));
-        setText(byId("steer-words"), possible ? `Each change is shown before it is made.${more ? " The lists show 500 names at most; the filter of the streams finds others." : ""}` :
+        const where = this.#token === "" ? " The token is the text of the file that api_token_file of the process names." : "";
+        setText(byId("steer-words"), possible ? `Each change is shown before it is made.${where}${more ? " The lists show 500 names at most; the filter of the streams finds others." : ""}` :
             "This process can only be looked at: api_token_file in [runtime] (--api-token-file) allows changes.");
         const near = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
         setText(byId("token-words"), location.protocol === "https:" || near ? "" :

@@ -2,10 +2,10 @@
 // Shows streams and senders, a row for each, the worst first.
 
 import {byId, Keyed, row, setText, show} from "/page/dom.js";
-import {plain, stateOf} from "/page/judgement.js";
+import {isPaused, plain, stateOf, wayOf} from "/page/judgement.js";
 import {find, heapsEnded, heapsLost, POINTS} from "/page/model.js";
 import {bar, signed, sparkline} from "/page/parts.js";
-import {bits, bytes, counted, NOTHING, number, percent, perSecond, short} from "/page/units.js";
+import {age, bits, bytes, counted, NOTHING, number, percent, perSecond, short} from "/page/units.js";
 
 const ROWS = 60; // most
 const WITH_FILTER = 12; // streams, from which on names can be filtered
@@ -14,22 +14,24 @@ const OFF = ["stopped", "waiting", "done", "closed"];
 
 // Returns the sign and words of a part's state. A finding about the part makes a good state bad, and so does one about its port
 // while it loses.
-function signOf(part, items, well, losing = false) {
+function signOf(part, items, well, {losing = false, pause = 0} = {}) {
     const state = stateOf(part);
     const mine = items.filter((item) => item.where === part.name);
     const bad = mine.find((item) => item.kind === "bad");
     if (OFF.includes(state))
         return ["off", state];
+    const reason = bad ?? (losing ? wayOf(part, items) : undefined);
     if (state !== "")
-        return ["bad", bad && bad.cause !== state ? `${state}: ${plain(bad.cause)}` : state];
+        return ["bad", reason && reason.cause !== state ? `${state}: ${plain(reason.cause)}` : state];
     if (bad)
         return ["bad", plain(bad.cause)];
     if (part.packets.received === 0)
         return ["note", "no packet so far"];
-    const ports = [part.port, ...(part.paths ?? []).map((path) => path.port)];
-    const way = losing ? items.find((item) => item.kind === "bad" && ports.includes(item.where)) : undefined;
+    const way = losing ? wayOf(part, items) : undefined;
     if (way)
         return ["bad", `loses at ${way.where}: ${plain(way.cause)}`];
+    if (isPaused(part, pause))
+        return ["note", `no packet for ${age(pause)}`];
     return mine.some((item) => item.kind === "past") ? ["past", `${well}; lost something earlier`] : ["ok", well];
 }
 
@@ -56,7 +58,7 @@ export class Streams {
         show(byId("stream-none"), all.length === 0);
         const wanted = all.length > WITH_FILTER ? this.filter.value.toLowerCase() : "";
         const entries = all.filter((stream) => stream.name.toLowerCase().includes(wanted))
-            .map((stream) => ({stream, sign: signOf(stream, items, "received", this.loses(stream, model))}));
+            .map((stream) => ({stream, sign: signOf(stream, items, "received", {losing: this.loses(stream, model), pause: model.pauseOf(stream.name)})}));
         entries.sort((a, b) => RANK[a.sign[0]] - RANK[b.sign[0]] || sizeOf(b.stream) - sizeOf(a.stream));
         setText(byId("filter-words"), entries.length > ROWS ? `the ${ROWS} worst of ${entries.length} are shown` : `${entries.length} of ${all.length}`);
         this.rows.update(entries.slice(0, ROWS), (entry) => entry.stream.name,

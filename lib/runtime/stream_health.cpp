@@ -146,6 +146,7 @@ void StreamHealth::judge(double now, const Counts& counts) {
     const std::uint64_t heaps = counts.heaps - interval_counts_.heaps;
     const std::uint64_t lost = counts.lost - interval_counts_.lost;
     const double rate = static_cast<double>(counts.bytes - interval_counts_.bytes) / seconds;
+    const bool had_begun = interval_counts_.packets != 0;
     interval_ = now;
     interval_counts_ = counts;
     if (silent_)
@@ -163,8 +164,8 @@ void StreamHealth::judge(double now, const Counts& counts) {
             losing_ = false;
         }
     }
-    // Before the first packet nothing is slow: it has not begun.
-    if (limits_.expected_rate > 0 && packets_ != 0) {
+    // Nothing is slow before the first packet, nor in the second that it comes in.
+    if (limits_.expected_rate > 0 && had_begun) {
         if (!slow_ && rate < kSlow * limits_.expected_rate) {
             slow_ = true;
             raise(StreamEvent::slow, now,

@@ -150,6 +150,10 @@ std::string Advice::for_next_start(std::string_view root, const std::string& par
     const bool by_file = !of_.settings.configuration.empty();
     if (!by_file && of_.settings.by_options && !option.empty())
         return fmt::format("restart with `{} {}`{}", option, text, in_brackets(now));
+    if (!by_file && of_.settings.by_options)
+        return fmt::format(
+            "restart with a configuration file (`run --config FILE`) that has `{} = {}` in {}{}", key, text,
+            root, in_brackets(now));
     if (!by_file)
         return fmt::format("set `{}` to {}{}", key, text, in_brackets(now));
     return fmt::format("set `{} = {}` in {}{} in {}{}, and restart", key, text, root,
@@ -166,24 +170,40 @@ std::string Advice::keep(const StreamSnapshot& s, const StreamKey& key, std::str
 }
 
 std::string Advice::set_at_start(const StreamSnapshot& s, const StreamKey& key, std::string_view text) const {
-    if (of_.settings.configuration.empty())
-        return for_next_start("", s.name, key.key, key.option, text, now_text(s, key));
+    const bool by_option = of_.settings.by_options && !key.option.empty();
+    if (of_.settings.configuration.empty() && (by_option || !of_.settings.by_options))
+        return for_next_start("", s.name, key.key, key.option,
+                              by_option && key.is_phrase ? fmt::format("'{}'", text) : std::string(text),
+                              now_text(s, key));
     const auto [table, name] = place_of(key.key);
     return for_next_start(table, s.name, name, key.option, in_file(key, text), now_text(s, key));
 }
 
 std::string Advice::set(const StreamSnapshot& s, const StreamKey& key, std::string_view text) const {
-    const std::string live = prompt(fmt::format("stream set {} {} {}", s.name, key.key, text));
+    const char quote = of_.settings.attach.empty() ? '"' : '\'';
+    const std::string live =
+        prompt(fmt::format("stream set {} {} {}", s.name, key.key,
+                           key.is_phrase ? quote + std::string(text) + quote : std::string(text)));
     if (live.empty())
         return set_at_start(s, key, text);
     return live + in_brackets(now_text(s, key)) + keep(s, key, text);
 }
 
-std::string Advice::set_at_start(const SendSnapshot& s, std::string_view key, std::string_view text,
-                                 std::string_view now) const {
-    return for_next_start(
-        "[[send]]", s.name, key, "",
-        of_.settings.configuration.empty() ? std::string(text) : fmt::format("\"{}\"", text), now);
+std::string Advice::set_at_start(const SendSnapshot& s, std::string_view key, std::string_view option,
+                                 std::string_view text, std::string_view now) const {
+    const bool in_file = !of_.settings.configuration.empty() || (of_.settings.by_options && option.empty());
+    return for_next_start("[[send]]", s.name, key, option,
+                          in_file ? fmt::format("\"{}\"", text) : std::string(text), now);
+}
+
+std::string Advice::set_at_start(const PortSnapshot& p, std::string_view key, std::string_view option,
+                                 std::uint64_t value, std::string_view now) const {
+    return for_next_start("[[port]]", p.name, key, option, fmt::format("{}", value), now);
+}
+
+bool Advice::is_by_option() const {
+    return of_.settings.attach.empty() && !of_.settings.own_prompt && of_.settings.configuration.empty() &&
+           of_.settings.by_options;
 }
 
 std::string Advice::lengthen(const StreamSnapshot& s, const StreamKey& key, bool or_off) const {

@@ -21,6 +21,7 @@ struct StreamKey {
     bool at_start = false;                        ///< memory is divided by it at the start
     double StreamSettings::*seconds = nullptr;    ///< in place of `now`: it is a time
     std::string StreamSettings::*text = nullptr;  ///< in place of `now`: it is a text
+    bool is_phrase = false;                       ///< it has blanks, so that a command needs quotes around it
 };
 inline constexpr StreamKey kMaxLive{"heaps.max_live", "--max-heaps", kMostLiveHeaps,
                                     &StreamSettings::max_live};
@@ -43,7 +44,7 @@ inline constexpr StreamKey kPathSkew{
     .key = "path_skew", .option = "--path-skew", .seconds = &StreamSettings::path_skew};
 inline constexpr StreamKey kPoll{.key = "poll", .option = "--poll", .text = &StreamSettings::poll};
 inline constexpr StreamKey kPlacement{
-    .key = "chunk.placement", .option = "--placement", .text = &StreamSettings::placement};
+    .key = "chunk.placement", .option = "--placement", .text = &StreamSettings::placement, .is_phrase = true};
 inline constexpr StreamKey kSinkKind{.key = "sink.kind", .option = ""};
 inline constexpr StreamKey kWay{.key = "chunk.way", .option = ""};
 inline constexpr StreamKey kDirectory{
@@ -75,9 +76,15 @@ class Advice {
     std::string raise(const StreamSnapshot& s, const StreamKey& key, std::uint64_t factor = 2) const;
     /// Returns the action that makes a time longer, or turns it off if `or_off`.
     std::string lengthen(const StreamSnapshot& s, const StreamKey& key, bool or_off = true) const;
-    /// Returns the action that sets a key of the sender for the next start: `timeout`.
-    std::string set_at_start(const SendSnapshot& s, std::string_view key, std::string_view text,
-                             std::string_view now) const;
+    /// Returns the action that sets a key of the sender for the next start: `timeout`. `option`: of the
+    /// command line; empty: it has none.
+    std::string set_at_start(const SendSnapshot& s, std::string_view key, std::string_view option,
+                             std::string_view text, std::string_view now) const;
+    /// Returns the same for a key of the port.
+    std::string set_at_start(const PortSnapshot& p, std::string_view key, std::string_view option,
+                             std::uint64_t value, std::string_view now) const;
+    /// Returns whether options of the command line are the only way to set something.
+    bool is_by_option() const;
     /// Returns the same, up to at least `least`.
     std::string raise_to(const StreamSnapshot& s, const StreamKey& key, std::uint64_t least) const;
     /// Returns the action that gives heaps more memory, at least `least` bytes, as far as the machine has it.

@@ -10,6 +10,8 @@
 
 #include "base/endpoint.hpp"
 #include "base/outcome.hpp"
+#include "base/shared_directory.hpp"
+#include "base/shell_word.hpp"
 #include "base/units.hpp"
 #include "stats/sink_findings.hpp"
 #include "stats/stream_cures.hpp"
@@ -131,12 +133,12 @@ class ChunkFindings {
 
     /// Returns the action that shows what is in the packets; empty: there is none.
     std::string see_packets() const {
+        const std::string file = fmt::format("{}/{}.pcap", shared_directory(), s_.name);
         const std::string capture =
-            advice_.prompt(fmt::format("capture start {0} /tmp/{0}.pcap capture.count 20", s_.name));
-        return capture.empty()
-                   ? capture
-                   : fmt::format("see what the packets hold: {}, then run `tcpdump -nXr /tmp/{}.pcap`",
-                                 capture, s_.name);
+            advice_.prompt(fmt::format("capture start {} {} capture.count 20", s_.name, advice_.word(file)));
+        return capture.empty() ? capture
+                               : fmt::format("see what the packets hold: {}, then run `tcpdump -nXr {}`",
+                                             capture, shell_word(file));
     }
 
     void callback_slow() {

@@ -137,6 +137,14 @@ void Findings::memory(const StreamSnapshot& s) {
         "had no memory left for their heap", with(advice_.raise_memory(s), faster_consumer(s, advice_)));
 }
 
+/// Returns ", which writes to /data/out,"; empty: it writes nowhere.
+std::string where_it_writes(const StreamSnapshot& s) {
+    const StreamSettings& set = s.settings;
+    if (!set.directory.empty())
+        return fmt::format(", which writes to {},", shell_word(set.directory));
+    return set.ring.empty() ? std::string() : fmt::format(", which writes to the ring {},", set.ring);
+}
+
 /// Finds heaps that the hand-over queue had no place for, or that would have held memory that others need.
 void Findings::dropped(const StreamSnapshot& s) {
     DroppedWhile why = s.dropped_while;
@@ -148,7 +156,8 @@ void Findings::dropped(const StreamSnapshot& s) {
             : fmt::format(": up to {} of {} of the hand-over queue {} taken", why.queue_most,
                           counted(why.queue_capacity, "places"), word_for(why.queue_most, "was", "were"));
     add(Cause::consumer_too_slow, Stage::consumer, s.name, why.queue_full, "heaps",
-        "were thrown away because the consumer was slow" + places, longer_queue(s, advice_));
+        fmt::format("were thrown away because the consumer{} was slow{}", where_it_writes(s), places),
+        longer_queue(s, advice_));
     add(Cause::consumer_holds_pool, Stage::memory, s.name, why.memory_held, "heaps",
         "were thrown away because heaps that wait for the consumer held the memory that new ones need" +
             places,
@@ -261,6 +270,7 @@ void Findings::absence(const StreamSnapshot& s) {
 
 /// Finds packets that the decoder refuses.
 void Findings::refused_by_decoder(const StreamSnapshot& s) {
+    const PortSnapshot* const port = find(snapshot_.ports, s.port);
     const std::uint64_t malformed = of(s, PacketOutcome::malformed);
     if (s.has_format)
         add(Cause::not_in_format, Stage::packet, s.name, malformed, "packets",
@@ -280,8 +290,9 @@ void Findings::refused_by_decoder(const StreamSnapshot& s) {
             "have headers of up to {} bytes, and their port cuts before that: the rest lies in memory "
             "that the CPU cannot read",
             s.longest_header),
-        fmt::format("raise `split` of the port to {}, or send fewer item pointers in a packet",
-                    s.longest_header));
+        Cures{port == nullptr ? fmt::format("raise `split` of the port to {}", s.longest_header)
+                              : advice_.set_at_start(*port, "split", "--split", s.longest_header, ""),
+              "or send fewer item pointers in a packet"});
 }
 
 void Findings::stream(const StreamSnapshot& s) {
@@ -335,13 +346,13 @@ Cures Findings::send_sooner(const SendSnapshot& s) const {
     if (set.rate > 0) {
         const std::string live =
             advice_.prompt(fmt::format("send set {} rate {}", s.name, rate_text(2 * set.rate)));
-        cures.push_back(live.empty()
-                            ? advice_.set_at_start(s, "rate", rate_text(2 * set.rate), rate_text(set.rate))
-                            : fmt::format("{} (now {})", live, rate_text(set.rate)));
+        cures.push_back(live.empty() ? advice_.set_at_start(s, "rate", "--rate", rate_text(2 * set.rate),
+                                                            rate_text(set.rate))
+                                     : fmt::format("{} (now {})", live, rate_text(set.rate)));
     }
     if (set.timeout > 0)
-        cures.push_back(
-            advice_.set_at_start(s, "timeout", duration_text(2 * set.timeout), duration_text(set.timeout)));
+        cures.push_back(advice_.set_at_start(s, "timeout", "", duration_text(2 * set.timeout),
+                                             duration_text(set.timeout)));
     const PortSnapshot* const port = find(snapshot_.ports, s.port);
     if (port != nullptr && !port->settings.interface.empty())
         cures.push_back(fmt::format("see whether port {} takes packets: `ip -s link show {}`", s.port,

@@ -19,6 +19,13 @@ Finding* find_same(std::vector<Finding>& all, const Finding& f) {
     return same == all.end() ? nullptr : &*same;
 }
 
+/// Returns the place of a finding: losses of now, then what is no loss, then losses of earlier.
+int rank_of(const Finding& f, double now) {
+    if (f.last_s > 0 && now - f.last_s > kLately)
+        return 2;
+    return f.cause == Cause::impaired || f.cause == Cause::cut_by_join ? 1 : 0;
+}
+
 /// Sets the named parts in `base` to their present state.
 template <typename Part>
 void renew(std::vector<Part>& base, const std::vector<Part>& now, const std::vector<std::string>& names) {
@@ -37,7 +44,8 @@ void FindingLog::find(const Snapshot& now) {
     for (Finding& f : found) {
         const Finding* const before = find_same(holding_, f);
         f.first_s = before == nullptr ? now.duration_s : before->first_s;
-        f.last_s = before != nullptr && before->count == f.count ? before->last_s : now.duration_s;
+        // One that is explained in another way later has shrunk, and is not a loss of now.
+        f.last_s = before != nullptr && before->count >= f.count ? before->last_s : now.duration_s;
     }
     holding_ = std::move(found);
 }
@@ -46,6 +54,7 @@ void FindingLog::observe(Snapshot& now) {
     losses_.observe(now);
     find(now);
     now.findings = holding_;
+    std::ranges::stable_sort(*now.findings, {}, [&](const Finding& f) { return rank_of(f, now.duration_s); });
     now.findings->insert(now.findings->end(), over_.begin(), over_.end());
 }
 

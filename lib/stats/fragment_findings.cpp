@@ -14,12 +14,12 @@ namespace spead::stats {
 
 namespace {
 
-std::string more_datagrams(const PortSnapshot& p) {
+std::string more_datagrams(const PortSnapshot& p, const Advice& advice) {
     const std::uint64_t now = p.settings.reassemble_datagrams;
     return now == 0 || now >= kMostReassembled
                ? std::string("raise `reassemble_datagrams` of the port")
-               : fmt::format("set `reassemble_datagrams = {}` in [[port]] of {} (now {}), and restart",
-                             std::min(2 * now, kMostReassembled), p.name, now);
+               : advice.set_at_start(p, "reassemble_datagrams", "", std::min(2 * now, kMostReassembled),
+                                     fmt::format("{}", now));
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ std::vector<Finding> fragment_findings(const PortSnapshot& p, const Advice& advi
     add(Cause::reassembly_full, Stage::lcore, r.crowded_out, "datagrams",
         fmt::format("were given up to make room for others: the port has places for {} that are not whole",
                     p.reassembly_places),
-        Cures{more_datagrams(p), "look for a sender that floods it with fragments"});
+        Cures{more_datagrams(p, advice), "look for a sender that floods it with fragments"});
     return all;
 }
 

@@ -24,7 +24,7 @@ namespace {
 constexpr double kPatience = 1;
 
 /// Returns the actions for a sender of which nothing comes to the port.
-Cures find_sender(const StreamSnapshot& s, const PortSnapshot& port, const Advice& advice) {
+Cures look_for_sender(const StreamSnapshot& s, const PortSnapshot& port, const Advice& advice) {
     Cures cures =
         port.joins_groups
             ? fmt::format(
@@ -34,6 +34,12 @@ Cures find_sender(const StreamSnapshot& s, const PortSnapshot& port, const Advic
             : "check whether the sender sends to these endpoints";
     if (std::string see = advice.see_own_arrivals(s, port); !see.empty())
         cures.insert(cures.begin(), std::move(see));
+    return cures;
+}
+
+/// Returns the same if its packets may have other destinations.
+Cures find_sender(const StreamSnapshot& s, const PortSnapshot& port, const Advice& advice) {
+    Cures cures = look_for_sender(s, port, advice);
     for (std::string& more : advice.receive_strays(s, port))
         cures.push_back(std::move(more));
     return cures;
@@ -67,7 +73,8 @@ struct Reason {
 Cures for_left_packets(const PortSnapshot& p, const Advice& advice) {
     Cures cures = advice.reassemble(p, Advice::FragmentsAre::with_kernel);
     if (!p.settings.interface.empty())
-        cures.push_back(
+        cures.insert(
+            cures.begin(),
             fmt::format("`ethtool -l {0}` shows the queues of {0}: the port reads those that its device "
                         "names; if the packets have VLAN tags: `ethtool -K {0} rxvlan off`, and `vlan` in "
                         "[[port]]",
@@ -100,6 +107,30 @@ std::optional<Reason> refused_fragments(const StreamSnapshot& s, const Advice& a
     return std::nullopt;
 }
 
+/// Returns whether the stream had packets, and has had none for longer than it may.
+bool has_become_silent(const StreamSnapshot& s) {
+    return s.received != 0 && s.health == name_of(StreamEvent::silent);
+}
+
+/// Finds that the packets of a stream have stopped.
+std::optional<Finding> became_silent(const StreamSnapshot& s, const Advice& advice) {
+    const Snapshot& snapshot = advice.snapshot();
+    const std::optional<PortSnapshot> port = ports_of(snapshot, s);
+    if (!port)
+        return std::nullopt;
+    const double seconds = snapshot.duration_s - (s.last_event ? s.last_event->at_s : s.changed_s);
+    const std::vector<const PortSnapshot*> down = ports_without_link(snapshot, s);
+    return Finding{Cause::nothing_came, Stage::network, s.name,
+                   static_cast<std::uint64_t>(std::max(seconds, 1.0)), "seconds",
+                   down.empty() ? fmt::format("without a packet since it became silent; {} had come before",
+                                              counted(s.received, "packets"))
+                                : without_link(down),
+                   // Its endpoints were right before. Packets for nobody may be its own, sent elsewhere.
+                   !down.empty()          ? mend_links(down)
+                   : port->strays.empty() ? look_for_sender(s, *port, advice)
+                                          : find_sender(s, *port, advice)};
+}
+
 }  // namespace
 
 bool waits_for_packets(const StreamSnapshot& s) {
@@ -108,6 +139,8 @@ bool waits_for_packets(const StreamSnapshot& s) {
 
 std::optional<Finding> nothing_came_finding(const StreamSnapshot& s, const Advice& advice) {
     const Snapshot& snapshot = advice.snapshot();
+    if (has_become_silent(s))
+        return became_silent(s, advice);
     const double seconds = snapshot.duration_s - s.changed_s;
     if (!waits_for_packets(s) || seconds < kPatience)
         return std::nullopt;

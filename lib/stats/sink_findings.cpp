@@ -11,7 +11,7 @@ namespace spead::stats {
 namespace {
 
 Cures another_place(const StreamSnapshot& s, const Advice& advice) {
-    return with("give the run another directory: " + advice.set(s, kDirectory, "DIRECTORY"),
+    return with("give the run another directory: " + other_directory(s, advice),
                 with("shards that are further behind than the first one's `window` need a larger one",
                      s.settings.window == 0 ? std::string() : advice.raise(s, kWindow)));
 }

@@ -27,6 +27,38 @@ double share_taken(const StreamSnapshot& s) {
     return all > 0 && taken > 0 ? taken / all : 1;
 }
 
+/// Returns whether the stream's sink writes somewhere.
+bool writes(const StreamSnapshot& s) {
+    return !s.settings.directory.empty() || !s.settings.ring.empty();
+}
+
+/// Returns the action for a stream whose thread may be held by the sink of another one; empty: there is none.
+std::string mend_other_sink(const StreamSnapshot& s, const Advice& advice) {
+    const Snapshot& run = advice.snapshot();
+    // There is a thread for each CPU without an lcore.
+    const auto threads = std::ranges::count_if(run.settings.cpus, [&run](unsigned cpu) {
+        return std::ranges::none_of(run.lcores, [cpu](const LcoreSnapshot& l) { return l.cpu == cpu; });
+    });
+    if (writes(s) || static_cast<std::size_t>(threads) >= run.streams.size())
+        return {};
+    const auto slow = std::ranges::find_if(run.streams, [](const StreamSnapshot& other) {
+        return writes(other) && (other.heaps_without_place() != 0 || other.packets_without_memory() != 0 ||
+                                 other.chunks.short_of != 0);
+    });
+    return slow == run.streams.end() ? std::string()
+                                     : fmt::format(
+                                           "see the finding of {} first: its sink is slow, and one thread "
+                                           "may take the heaps of both",
+                                           slow->name);
+}
+
+/// Returns the action that lets the sink write all heaps one after the other.
+std::string one_file(const StreamSnapshot& s, const Advice& advice) {
+    return advice.is_by_option()
+               ? fmt::format("restart with `--sink {}`", shell_word("raw:" + s.settings.directory))
+               : advice.set(s, kSinkKind, "raw");
+}
+
 }  // namespace
 
 Cures with(Cures first, Cures second) {
@@ -59,23 +91,29 @@ Cures faster_consumer(const StreamSnapshot& s, const Advice& advice) {
     if (!set.ring.empty())
         return roomier_ring(s, advice);
     if (set.directory.empty())
-        return "do less per heap";
+        return with(mend_other_sink(s, advice), "do less per heap");
     Cures cures;
     if (set.file_for_each)
-        cures.push_back("write one file in place of one for each heap: " + advice.set(s, kSinkKind, "raw"));
-    const std::string directory = shell_word(set.directory);
-    cures.push_back(fmt::format("write to a faster disk: {}", advice.set(s, kDirectory, "DIRECTORY")));
+        cures.push_back("write one file in place of one for each heap: " + one_file(s, advice));
     cures.push_back(fmt::format(
         "see what slows its disk down: `df {}` names it, and `cat /proc/pressure/io` shows how long programs "
         "wait for disks",
-        directory));
+        shell_word(set.directory)));
+    cures.push_back("write to a faster disk: " + other_directory(s, advice));
     return cures;
+}
+
+std::string other_directory(const StreamSnapshot& s, const Advice& advice) {
+    // One option has the kind of the sink and its directory.
+    return advice.is_by_option() ? fmt::format("restart with another directory in `--sink` (now {})",
+                                               shell_word(s.settings.directory))
+                                 : advice.set(s, kDirectory, "DIRECTORY");
 }
 
 Cures longer_queue(const StreamSnapshot& s, const Advice& advice) {
     std::string longer = advice.raise(s, kQueueDepth, kLonger);
     const double share = share_taken(s);
-    if (share >= kNearlyAll)
+    if (share >= kNearlyAll && mend_other_sink(s, advice).empty())
         return with(std::move(longer), faster_consumer(s, advice));
     return with(
         faster_consumer(s, advice),

@@ -14,6 +14,8 @@ namespace spead::stats {
 Cures with(Cures first, Cures second);
 /// Returns the actions that make the stream's consumer faster, by its sink.
 Cures faster_consumer(const StreamSnapshot& s, const Advice& advice);
+/// Returns the action that gives the stream's sink another directory.
+std::string other_directory(const StreamSnapshot& s, const Advice& advice);
 /// Returns the actions for a ring of PSRDADA without room.
 Cures roomier_ring(const StreamSnapshot& s, const Advice& advice);
 /// Returns the actions for a hand-over queue that is full: a longer one first, if it is enough.

@@ -75,7 +75,7 @@ class Lost(page_test.Page):
         running, bursts = self.begin("interrupt")
         self.expect_finding("receive_ring_short", "p0", r"restart with `--buffer-size 128KiB` \(now 64KiB\)[^`]*\n(.*\n)*let the sender send in smaller bursts")
         self.expect_stage("port", "bad")
-        self.until_verdict("p0: receive ring short")
+        self.until_verdict("p0: receive queue too short")
         bursts.end()
         self.until_verdict("^Nothing is lost now; ")
         self.assertIn("receive_ring_short", self.end(running, bursts))
@@ -92,7 +92,7 @@ class Lost(page_test.Page):
         # If the lcore waits for long, the cure first asks whether the program was stopped.
         self.expect_finding("lcore_interrupted", "p0", rf"`ps -eLo psr,pcpu,pid,comm --sort=-pcpu \| awk '\$1 == {cpu}'`\n")
         self.expect_stage("lcore", "bad")
-        self.until_verdict("p0: lcore interrupted")
+        self.until_verdict("p0: lcore kept off its CPU")
         self.assertIn("lcore_interrupted", self.end(running, bursts))
 
 

@@ -207,10 +207,10 @@ heaps = {{ max_bytes = "64KiB" }}
             self.assertEqual(self.window.run(ACCESSIBLE), [])
             self.steer()
         self.change("send/stop", send="to-nobody")
-        self.until_verdict("^Nothing is lost now; \\d losses earlier in this run$")
+        self.until_verdict("^Nothing is lost now; \\d losses earlier in this run")
         self.expect_stage("consumer", "past")
         held = threads.Held(self, threads.worker(running))
-        self.until_verdict("problem.* now – .*lcore 1 on CPU \\d+: lcore silent")
+        self.until_verdict("problem.* now – .*lcore 1 on CPU \\d+: does not answer")
         self.expect_finding("lcore_silent", "lcore 1 on CPU \\d+", "do not change until it answers")
         self.expect_stage("lcore", "bad")
         with urllib.request.urlopen(f"{self.url}healthz", timeout=30 * harness.PATIENCE) as alive:
@@ -346,7 +346,7 @@ class MadeUp(MadeUpPage):
         shown = self.window.text(".finding")
         self.assertEqual(len(shown), 6)
         self.assertTrue(all(re.search("in this order:\\s*fix of", one) for one in shown if "late" not in one))
-        self.assertEqual(self.window.text(".finding[data-cause=not_spead] code"), ["do not_spead"])
+        self.assertEqual(self.window.text(".finding[data-cause=receive_ring_short] code"), ["do receive_ring_short"])
         self.assertIn("On purpose", "".join(one for one in shown if "impaired" in one))
         self.until_text("#steer-words", "can only be looked at")
         self.assertEqual(self.window.text("#token-form, #controls"), [])
@@ -429,7 +429,7 @@ class MadeUp(MadeUpPage):
         self.until_verdict("lost")
         self.until_text("#verdict-since", "as many pages as possible follow this process already")
         process.report["findings"] = [self.finding("receive_ring_short", "port", "p0")]
-        self.until_verdict("^1 problem now – p0: receive ring short$")
+        self.until_verdict("^1 problem now – p0: receive queue too short$")
         process.full = False
         process.report["findings"] = []
         self.window.driver.refresh()

@@ -88,6 +88,7 @@ TEST(StreamHealth, JudgesWholeIntervalsOnly) {
 TEST(StreamHealth, TellsARateBelowTheExpectedUntilItIsNearIt) {
     WatchedStream w({0, 0, 100'000});  // 100 heaps per second
     EXPECT_THAT(w.step(5, 0), IsEmpty()) << "nothing is slow before it begins";
+    EXPECT_THAT(w.step(1, 30), IsEmpty()) << "nor in the second in which it begins";
     EXPECT_THAT(w.step(1, 91), IsEmpty());
     EXPECT_THAT(w.step(1, 89), ElementsAre(StreamEvent::slow));
     EXPECT_THAT(w.text, HasSubstr("expected"));
@@ -99,6 +100,7 @@ TEST(StreamHealth, TellsARateBelowTheExpectedUntilItIsNearIt) {
 
 TEST(StreamHealth, RecoversWhenNothingIsWrongAnyMore) {
     WatchedStream w({0, 0.1, 100'000});
+    w.step(1, 100);
     EXPECT_THAT(w.step(1, 100, 50), ElementsAre(StreamEvent::losing, StreamEvent::slow));
     EXPECT_EQ(w.health.state(), "losing, slow");
     EXPECT_THAT(w.step(1, 50, 0), IsEmpty()) << "still slow";

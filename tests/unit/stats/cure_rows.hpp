@@ -25,9 +25,9 @@ inline const CureRow kCureRows[] = {
          s.streams[0].settings.directory = "/data/a b";
      },
      Cause::consumer_too_slow,
-     {"write to a faster disk: run `dpdk-spead attach /run/x.sock -- stream set s0 sink.directory DIRECTORY` "
+     {"see what slows its disk down: `df '/data/a b'` names it, and `cat /proc/pressure/io`",
+      "write to a faster disk: run `dpdk-spead attach /run/x.sock -- stream set s0 sink.directory DIRECTORY` "
       "(now '/data/a b'); to keep it, set `directory = \"DIRECTORY\"` in [receive.sink] of s0 in /etc/x.toml",
-      "see what slows its disk down: `df '/data/a b'` names it, and `cat /proc/pressure/io`",
       "run `dpdk-spead attach /run/x.sock -- stream set s0 heaps.queue_depth 1024` (now 256); to keep it, "
       "set "
       "`queue_depth = 1024` in [receive.heaps] of s0 in /etc/x.toml; this helps only if the consumer pauses, "
@@ -43,9 +43,9 @@ inline const CureRow kCureRows[] = {
      Cause::consumer_too_slow,
      {"write one file in place of one for each heap: run `dpdk-spead attach /run/x.sock -- stream set s0 "
       "sink.kind raw`",
+      "see what slows its disk down: `df '/data/a'\"$(printf '\\140')\"'b'` names it",
       "write to a faster disk: run `dpdk-spead attach /run/x.sock -- stream set s0 sink.directory DIRECTORY` "
-      "(now '/data/a'\"$(printf '\\140')\"'b')",
-      "see what slows its disk down: `df '/data/a'\"$(printf '\\140')\"'b'` names it"}},
+      "(now '/data/a'\"$(printf '\\140')\"'b')"}},
     {"ARingOfPsrdadaWithoutRoom",
      [](Snapshot& s) {
          s.streams[0].heaps_unwritten = 77;
@@ -93,9 +93,10 @@ inline const CureRow kCureRows[] = {
      },
      Cause::misplaced,
      {"compare the counts of the axes in `placement`",
-      "see what the packets hold: run `dpdk-spead attach /run/x.sock -- capture start s0 /tmp/s0.pcap "
-      "capture.count 20`, then run `tcpdump -nXr /tmp/s0.pcap`",
-      "correct the placement: run `dpdk-spead attach /run/x.sock -- stream set s0 chunk.placement PLACEMENT` "
+      "see what the packets hold: run `dpdk-spead attach /run/x.sock -- capture start s0 /var/tmp/s0.pcap "
+      "capture.count 20`, then run `tcpdump -nXr /var/tmp/s0.pcap`",
+      "correct the placement: run `dpdk-spead attach /run/x.sock -- stream set s0 chunk.placement "
+      "'PLACEMENT'` "
       "(now 'heap 8192; time: heap [4]')"}},
     {"PacketsFromTheFuture",
      [](Snapshot& s) {
@@ -236,7 +237,8 @@ inline const CureRow kCureRows[] = {
          s.ports[0].passed = {{"239.1.2.3:7148", "10.0.0.9", 77}};
      },
      Cause::nothing_came,
-     {"set `device = \"net_kernel0,iface=eth0\"` in [[port]] of p0 in /etc/x.toml, and restart: the kernel's "
+     {"`ethtool -l eth0` shows the queues of eth0",
+      "set `device = \"net_kernel0,iface=eth0\"` in [[port]] of p0 in /etc/x.toml, and restart: the kernel's "
       "sockets put fragments together",
       "let the sender's packets fit"}},
     {"FragmentsForTheKernelByOptions",
@@ -246,7 +248,8 @@ inline const CureRow kCureRows[] = {
          s.settings.configuration = "";
      },
      Cause::nothing_came,
-     {"restart with `--port net_kernel0,iface=eth0`: the kernel's sockets put fragments together"}},
+     {"`ethtool -l eth0` shows the queues of eth0",
+      "restart with `--port net_kernel0,iface=eth0`: the kernel's sockets put fragments together"}},
     {"FragmentsThatTheKernelPutTogether",
      [](Snapshot& s) {
          s.ports[0].rx_oversized_frames = 77;

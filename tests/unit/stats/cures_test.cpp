@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cstdlib>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -6,6 +7,7 @@
 #include "stats/diagnosis.hpp"
 #include "stats/since.hpp"
 #include "tests/unit/stats/cure_rows.hpp"
+#include "tests/unit/stats/option_cure_rows.hpp"
 #include "tests/unit/stats/port_cause_rows.hpp"
 #include "tests/unit/stats/stream_cause_rows.hpp"
 
@@ -29,6 +31,70 @@ TEST_P(CuresOf, NameValuesAndCommands) {
 
 INSTANTIATE_TEST_SUITE_P(OfRuns, CuresOf, testing::ValuesIn(kCureRows),
                          [](const auto& row) { return std::string(row.param.name); });
+INSTANTIATE_TEST_SUITE_P(OfOptions, CuresOf, testing::ValuesIn(kOptionCureRows),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+TEST(Cures, AServiceWritesWhereItsUsersLook) {
+    Snapshot s = known();
+    with_chunks(s);
+    set(s, PacketOutcome::out_of_range);
+    s.streams[0].settings.placement = "heap 8192; time: heap [4]";
+    setenv("STATE_DIRECTORY", "/var/lib/dpdk-spead/a b:/var/lib/other", 1);
+    const std::string sentence = diagnose(s).at(0).sentence();
+    unsetenv("STATE_DIRECTORY");
+    EXPECT_NE(sentence.find(
+                  "capture start s0 '/var/lib/dpdk-spead/a b/s0.pcap' capture.count 20`, then run `tcpdump "
+                  "-nXr '/var/lib/dpdk-spead/a b/s0.pcap'`"),
+              std::string::npos)
+        << sentence;
+}
+
+TEST(Cures, AStreamWhoseThreadASlowSinkHoldsIsSentThere) {
+    Snapshot s = known();
+    s.settings.cpus = {0, 1};
+    s.streams[0].heaps_dropped_full = 77;
+    s.streams[0].queue_most = 256;
+    s.streams.push_back(s.streams[0]);
+    s.streams[0].heaps_delivered = 1000;
+    s.streams[1].name = "s1";
+    s.streams[1].settings.directory = "/data";
+    std::vector<Finding> found = diagnose(s);
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found[0].cures.at(0),
+              "see the finding of s1 first: its sink is slow, and one thread may take the heaps of both");
+    EXPECT_EQ(
+        found[1].what,
+        "were thrown away because the consumer, which writes to /data, was slow: up to 256 of 256 places of "
+        "the hand-over queue were taken");
+    EXPECT_EQ(found[1].cures.at(0).find("see what slows its disk down"), 0U);
+    s.settings.cpus = {0, 1, 2, 3};
+    EXPECT_EQ(diagnose(s).at(0).cures.at(1), "do less per heap") << "each has a thread of its own";
+}
+
+TEST(Cures, AStreamThatBecomesSilentHasThoseOfASenderThatIsNotSeen) {
+    Snapshot s = known();
+    s.duration_s = 77.9;
+    s.streams[0].health = "silent";
+    s.streams[0].last_event = LastEvent{StreamEvent::silent, 70, "no packet for 2.0 s"};
+    s.ports[0].joins_groups = true;
+    std::vector<Finding> found = diagnose(s);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].cause, Cause::nothing_came);
+    EXPECT_EQ(found[0].loss(0),
+              "s0: 7 seconds without a packet since it became silent; 1000 packets had come before");
+    EXPECT_EQ(found[0].cures.at(0).find("see whether its packets arrive: `tcpdump -ni eth0"), 0U);
+    EXPECT_NE(found[0].sentence().find("IGMP snooping needs a querier"), std::string::npos);
+    EXPECT_EQ(found[0].sentence().find("compare the endpoints"), std::string::npos)
+        << "they were right before";
+    s.ports[0].strays = {{"239.1.2.9:7148", "10.0.0.1", 77}};
+    EXPECT_NE(diagnose(s).at(0).sentence().find("endpoint add s0 239.1.2.9:7148"), std::string::npos);
+    s.ports[0].link_down = true;
+    found = diagnose(s);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].loss(0), "s0: 7 seconds without a packet: port p0 has no link");
+    s.streams[0].health = "slow";
+    EXPECT_TRUE(diagnose(s).empty());
+}
 
 /// Checks the cures of every cause, in a run whose settings are known.
 template <std::size_t N>

@@ -261,6 +261,55 @@ TEST(FindingLog, SinceAnEarlierSnapshotTellsWhatWasFoundAfterIt) {
     EXPECT_EQ(found[1].count, 2U) << "until the change, after the base";
 }
 
+/// Passes ten seconds in which all is well.
+void rest(Watched& run, FindingLog& log) {
+    for (int i = 0; i < 50; i++) {
+        run.pass();
+        run.look(log);
+    }
+}
+
+TEST(FindingLog, WhatIsLostNowComesBeforeWhatIsOver) {
+    Watched run;
+    FindingLog log;
+    run.pass();
+    run.look(log);
+    run.pass();
+    run.stream().heaps_unwritten = 3;
+    run.look(log);
+    rest(run, log);
+    run.pass();
+    run.port().nic.missed = 9;
+    run.now().sends.emplace_back().name = "d0";
+    run.now().sends[0].counters.impaired_lost = 5;
+    const std::vector<Finding> found = run.look(log);
+    ASSERT_THAT(found, SizeIs(3));
+    EXPECT_EQ(found[0].cause, Cause::receive_ring_short);
+    EXPECT_EQ(found[1].cause, Cause::impaired) << "on purpose";
+    EXPECT_EQ(found[2].cause, Cause::sink_failed);
+}
+
+TEST(FindingLog, ALossThatIsExplainedLaterIsNoneOfNow) {
+    Watched run;
+    FindingLog log;
+    run.stream().heaps_started = 1000;
+    run.look(log);
+    run.pass();
+    run.stream().heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)] = 500;
+    EXPECT_EQ(run.look(log).at(0).count, 500U);
+    rest(run, log);
+    run.pass();
+    run.stream().packets[static_cast<std::size_t>(PacketOutcome::malformed)] = 100;
+    for (const Finding& f : run.look(log)) {
+        if (f.cause == Cause::network_loss) {
+            EXPECT_EQ(f.count, 400U);
+            EXPECT_DOUBLE_EQ(f.last_s, 0.2);
+        } else {
+            EXPECT_EQ(f.cause, Cause::not_spead);
+        }
+    }
+}
+
 /// Passes a second in which a heap stays incomplete.
 std::vector<Finding> lose_one(Watched& run, FindingLog& log) {
     for (int i = 0; i < 5; i++)

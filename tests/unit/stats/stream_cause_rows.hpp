@@ -463,7 +463,7 @@ inline const CauseRow kStreamCauseRows[] = {
      Cause::header_in_device,
      Stage::packet,
      "s0: 77 packets",
-     {"up to 562 bytes", "raise `split` of the port to 562"}},
+     {"up to 562 bytes", "set `split` to 562"}},
     {"Oversize",
      [](Snapshot& s) { set(s, PacketOutcome::oversize); },
      Cause::packets_too_large,

@@ -173,6 +173,13 @@ TEST(TopFrame, AFindingThatIsOverIsNoMatterOfHealth) {
     snapshot.findings.emplace().push_back({});
     snapshot.findings->back().until_s = 5;
     EXPECT_EQ(health_of(observe::report_document(snapshot), 100), "ok");
+    snapshot.findings->back().until_s = 0;
+    snapshot.findings->back().last_s = 20;
+    snapshot.duration_s = 20;
+    snapshot.cleared_s = 4;
+    EXPECT_EQ(health_of(observe::report_document(snapshot), 100), "1 finding (page 2)");
+    snapshot.cleared_s = 6;
+    EXPECT_EQ(health_of(observe::report_document(snapshot), 100), "ok") << "it has not grown for six seconds";
 }
 
 TEST(TopFrame, WhatIsNotShownIsNamed) {

@@ -141,6 +141,11 @@ class Cluster(harness.ProgramTest):
         self.assertTrue(all(":9123/" in line for line in state["said"] if "--raw" in line))
         self.assertTrue(all("--context far" in line or "--kube-context far" in line for line in state["said"]))
 
+    def test_one_shard_wants_three_nodes(self):
+        out, _ = self.run_trials(["n0", "n1", "n2"], "--shards", "1", mine="3 if sum('upgrade' in line for line in state['said']) == 1 else 5")
+        self.assertIn("3 endpoints in 1 shard,", out)
+        self.assertIn("5 passed, 0 failed, 0 skipped", out)
+
     def test_endpoints_in_two_shards_fail(self):
         out, state = self.run_trials(["n0", "n1", "n2"], mine="4", status=1)
         self.assertIn("the shards have 8 endpoints, and the plan 6", out)

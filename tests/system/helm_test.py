@@ -159,6 +159,19 @@ class Chart(harness.ProgramTest):
             self.assertLessEqual(service["spec"]["selector"].items(), labels)
             self.assertLessEqual(budget["spec"]["selector"]["matchLabels"].items(), labels)
 
+    def test_the_budget_is_of_a_version_that_the_cluster_has(self):
+        if not helm():
+            self.skipTest("there is no helm on PATH or in DPDK_SPEAD_HELM")
+        plan = self.directory / "plan.yaml"
+        plan.write_text(values_of_plan(), encoding="utf-8")
+        for kubernetes, version in (("1.20.2", "policy/v1beta1"), ("1.21.0", "policy/v1"), ("1.33.9-gke.1", "policy/v1")):
+            with self.subTest(kubernetes):
+                done = subprocess.run([helm(), "template", "receivers", CHART, "--values", plan, "--kube-version", kubernetes],
+                                      capture_output=True, text=True, timeout=60 * harness.PATIENCE, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                [budget] = [one for one in yaml.safe_load_all(done.stdout) if one and one["kind"] == "PodDisruptionBudget"]
+                self.assertEqual(budget["apiVersion"], version)
+
     def test_cards_and_their_memory(self):
         objects = self.golden("everything")
         self.assertNotIn("PodDisruptionBudget", objects)

@@ -87,10 +87,12 @@ std::vector<Way> ways_of(const GpuBenchOptions& o, bool kernel) {
     return ways;
 }
 
-/// Verifies each way, and measures limits and ways in turn.
+/// Verifies each way, and measures limits and ways in turn. Ends before the next one once a signal came.
 void measure(GpuPasses& passes, const GpuBenchOptions& o, Limits& limits, std::vector<Way>& ways,
              const process::StopSignals& signals) {
     for (Way& way : ways) {
+        if (signals.came())
+            return;
         way.wrong = way.chunk != 0 ? passes.wrong_in_chunks(way.chunk, o.in_flight)
                                    : passes.wrong_in_gather(way.packets);
         if (way.chunk == 0)
@@ -101,9 +103,12 @@ void measure(GpuPasses& passes, const GpuBenchOptions& o, Limits& limits, std::v
         if (passes.has_kernel())
             limits.read.push_back(passes.read_limit(o.time));
         limits.copy.push_back(passes.copy_limit(o.time));
-        for (Way& way : ways)
+        for (Way& way : ways) {
+            if (signals.came())
+                return;
             way.rates.push_back(way.chunk != 0 ? passes.chunks(way.chunk, o.in_flight, o.time)
                                                : passes.gather(way.packets, o.time));
+        }
     }
 }
 
@@ -179,7 +184,8 @@ int bench_gpu(const GpuBenchOptions& o, const std::string& json_path, const proc
     Limits limits;
     std::vector<Way> ways = ways_of(o, passes.has_kernel());
     measure(passes, o, limits, ways, signals);
-    if (limits.upload.empty()) {
+    std::erase_if(ways, [](const Way& way) { return way.rates.empty(); });
+    if (ways.empty()) {
         tell(stderr, "dpdk-spead: interrupted; nothing was measured\n");
         return kFailure;
     }

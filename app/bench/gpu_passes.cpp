@@ -26,6 +26,14 @@ constexpr std::uint64_t kSlotAlignment = 64;
 constexpr std::size_t kShuffled = 1024;
 constexpr std::chrono::seconds kPatience{20};
 
+[[noreturn]] void throw_standstill() {
+    throw_error(
+        "GPU",
+        "it has done nothing for {} s; another program may hold it (nvidia-smi), or it has failed (the "
+        "kernel's log)",
+        kPatience.count());
+}
+
 std::uint64_t slot_bytes(std::uint32_t payload) {
     return (kBefore + payload + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
 }
@@ -96,7 +104,7 @@ void GpuPasses::finish() {
     for (const auto& lane : lanes_)
         while (!lane->stream.idle())
             if (Clock::now() >= last)
-                lane->stream.finish(std::chrono::milliseconds(1));
+                throw_standstill();
 }
 
 double GpuPasses::upload_limit(double seconds) {
@@ -199,7 +207,7 @@ void GpuPasses::launch(Lane& lane, const gpu::Gatherer& gatherer, std::size_t fi
     const Clock::time_point last = Clock::now() + kPatience;
     while (lane.begun - lane.done->load(std::memory_order_acquire) >= kInFlight)
         if (!lane.stream.idle() && Clock::now() >= last)
-            lane.stream.finish(std::chrono::milliseconds(1));
+            throw_standstill();
     gatherer.gather(lane.stream, {pieces + first, count}, pieces_.registered.address_of(pieces + first));
     lane.stream.write(lane.word, ++lane.begun);
 }

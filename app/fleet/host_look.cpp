@@ -80,7 +80,10 @@ HostLook look_at(const FleetTarget& target, const MetricSamples& samples) {
     look.heaps_lost = count(samples, "spead_stream_heaps_total", std::not_fn(complete)) +
                       count(samples, "spead_stream_heaps_dropped_full_total") +
                       count(samples, "spead_stream_heaps_unwritten_total") +
-                      count(samples, "spead_stream_heaps_device_error_total");
+                      count(samples, "spead_stream_heaps_device_error_total") +
+                      count(samples, "spead_stream_chunk_heaps_missing_total") +
+                      count(samples, "spead_stream_chunk_heaps_skipped_total") +
+                      count(samples, "spead_stream_chunk_heaps_device_error_total");
     look.missing_packets = count(samples, "spead_stream_missing_packets_total");
     look.run_seconds = sum(samples, "spead_run_duration_seconds");
     Faults faults(samples);

@@ -78,7 +78,8 @@ Findings check_chunks(const port::Machine& machine, const runtime::Layout& layou
             return r.enabled && r.engine == runtime::HeapEngine::cuda;
         }))
         findings.push_back({Verdict::fail, "gather",
-                            "heaps of `gather = \"cuda\"`, and NVIDIA's driver is not loaded", "nvidia-smi"});
+                            "payload of `gather = \"cuda\"`, and NVIDIA's driver is not loaded",
+                            "nvidia-smi"});
     if (gpus && !driver)
         findings.push_back({Verdict::fail, "chunks",
                             "chunks of `memory = \"cuda_pinned\"`, and NVIDIA's driver is not loaded",

@@ -89,6 +89,8 @@ class ChunkLane {
             tracked_->expire(now);
         member_.expire(now);
     }
+    /// Returns whether no copy is outstanding (Member::may_rest).
+    bool may_rest() const noexcept { return member_.may_rest(); }
     void offline() noexcept {
         if (tracks_)
             tracked_->offline();

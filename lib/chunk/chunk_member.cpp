@@ -281,6 +281,12 @@ void Member::passed() noexcept {
     window_.try_hand_over();
 }
 
+bool Member::may_rest() const noexcept {
+    if (tickets_ == nullptr) [[likely]]
+        return true;
+    return tickets_->failed() ? has_broken_ : !tickets_->any_out();
+}
+
 void Member::offline() noexcept {
     if (!online_ || left_)
         return;

@@ -228,7 +228,9 @@ class Member {
     void passed() noexcept;
     /// Returns a number that moves with every refresh that found changes; 0: it has no slots.
     std::uint64_t token() const noexcept { return token_; }
-    /// Says that the lcore is going to sleep, with no copy outstanding; boundary() ends that.
+    /// Returns whether an engine has made all copies of this member, or its chunks without them are marked.
+    bool may_rest() const noexcept;
+    /// Says that the lcore is going to sleep, with no copy outstanding: may_rest(); boundary() ends that.
     void offline() noexcept;
     /// Closes chunks without packets (timeout_ticks). Every few milliseconds, between batches.
     void expire(std::uint64_t now) noexcept;

@@ -418,7 +418,8 @@ void BasicRxAgent<Decoder>::housekeep(std::uint64_t now) noexcept {
 template <class Decoder>
 void BasicRxAgent<Decoder>::rest() noexcept {
     for (Lane<Decoder>* const lane : with_chunks_)
-        lane->chunks->offline();
+        if (lane->chunks->may_rest())
+            lane->chunks->offline();
 }
 
 template class BasicRxAgent<SpeadDecoder>;

@@ -37,8 +37,11 @@ std::size_t fetch_datagram_header(const Decoder& decoder, HeaderCursor& head, co
     // The header says itself how long it is, once its first bytes are there.
     std::size_t have = 0;
     for (int round = 0; round < 2; round++) {
-        have = std::min<std::size_t>(udp.payload_length,
-                                     decoder.header_need(head.data() + udp.payload_offset, have));
+        const std::size_t need = decoder.header_need(head.data() + udp.payload_offset, have);
+        // The decoder refuses a header that is longer than its datagram by the bytes that say so.
+        if (round == 1 && need > udp.payload_length) [[unlikely]]
+            break;
+        have = std::min<std::size_t>(udp.payload_length, need);
         if (!source.may_read(mbuf, udp.payload_offset + have))
             break;
         head.fetch(udp.payload_offset + have);

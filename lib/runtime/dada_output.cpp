@@ -53,6 +53,9 @@ bool DadaOutput::write(const Place& place, std::span<const std::span<const std::
 }
 
 void DadaOutput::finish() {
+    if (lost_ != 0)
+        log_warning(LogType::runtime, "stream {}: the sink lost {} before its end", stream_,
+                    counted(lost_, what_));
     if (!writer_.finish())
         log_warning(
             LogType::runtime,

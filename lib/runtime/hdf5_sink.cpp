@@ -115,6 +115,7 @@ sink::RawWriter::Hooks Hdf5Sink::hooks() {
     hooks.append = [this](std::span<const sink::RawWriter::Note> notes, std::uint64_t& written) {
         return append(notes, written);
     };
+    hooks.idle = [this] { return describe_later(); };
     hooks.failed = [this](const std::string& file, int error) {
         const sink::RawWriter::Written done = writer_.written();
         fail(fmt::format("{}/{}: cannot write: {}; written before that: the payload of {} ({})",
@@ -165,7 +166,7 @@ void Hdf5Sink::add(const chunk::Chunk& chunk, const Settled& settled) {
         const chunk::Axis& time = content_.placement.axes[content_.placement.time_axis()];
         for (std::uint64_t i = 0; i < time.count; i++) {
             const std::uint64_t at = static_cast<std::uint64_t>(chunk.id) * time.count + i;
-            const std::uint64_t value = at * time.term.step + time.term.first;
+            const std::uint64_t value = (at * time.term.step + time.term.first) << time.term.shift;
             add_bytes(bytes, &value, sizeof value);
         }
         add_bytes(bytes, chunk.extra.data(), chunk.extra.size());
@@ -216,14 +217,18 @@ int Hdf5Sink::append(std::span<const sink::RawWriter::Note> notes, std::uint64_t
         if (const int error = append_one(note.line); error != 0)
             return error;
         chunks_++;
-        if (described_ == 0 || Clock::now() - last_ >= kBetween)
-            if (const int error = describe(); error != 0) {
-                chunks_--;
-                return error;
-            }
+        if (const int error = describe_later(); error != 0) {
+            chunks_--;
+            return error;
+        }
         written++;
     }
     return 0;
+}
+
+/// Writes the HDF5 file, unless it was written within the last second. Returns 0, or errno.
+int Hdf5Sink::describe_later() {
+    return described_ == 0 || Clock::now() - last_ >= kBetween ? describe() : 0;
 }
 
 /// Ends the files before this one, and makes those beside it. Returns 0, or errno.

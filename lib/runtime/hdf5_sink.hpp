@@ -32,7 +32,7 @@ struct Hdf5Content {
 /// replaced as a whole, so that it can be opened at any moment, also after the process was killed.
 ///
 /// A chunk is given back once it is copied, and settled when all files have it but the HDF5 file, which
-/// follows within a second, or with the next chunk.
+/// follows about a second later at most.
 class Hdf5Sink : public ChunkSink {
   public:
     /// Throws Error as OutputDirectory, and if this program was built without HDF5.
@@ -61,6 +61,7 @@ class Hdf5Sink : public ChunkSink {
     int append(std::span<const sink::RawWriter::Note> notes, std::uint64_t& written);
     int begin(const sink::RawFile& file);
     int append_one(const std::string& note);
+    int describe_later();
     int describe();
     std::vector<sink::Hdf5DataSet> sets() const;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/stored_stream.hpp"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -32,6 +34,30 @@ fs::path directory_of(const fs::path& from) {
     return from.has_parent_path() ? from.parent_path() : fs::path(".");
 }
 
+constexpr std::string_view kZarr = "zarr:";
+/// Names the sinks whose data are sent. A kind before the directory says which of its data are meant.
+constexpr std::array<std::string_view, 3> kKinds{"file:", "raw:", kZarr};
+
+/// Holds what a directory has that can be sent, of the kind that `from` names.
+struct Found {
+    explicit Found(const std::string& from) : directory(directory_of(StoredStream::path_of(from))) {
+        const bool arrays_only = from.starts_with(kZarr);
+        const bool any =
+            std::ranges::none_of(kKinds, [&](std::string_view k) { return from.starts_with(k); });
+        if (!arrays_only) {
+            heaps = is_there(directory / StoredHeaps::kIndex);
+            chunks = is_there(directory / IndexedChunks::kIndex);
+        }
+        if (arrays_only || any)
+            group = ZarrChunks::group_in(StoredStream::path_of(from));
+    }
+
+    fs::path directory;
+    bool heaps = false;   ///< an index of heaps
+    bool chunks = false;  ///< one of chunks
+    std::string group;    ///< the directory of arrays; empty: there are none
+};
+
 void check_number(const char* what, std::uint64_t number, std::uint64_t largest, wire::Flavour flavour) {
     if (number > largest)
         throw IndexFault{
@@ -52,22 +78,18 @@ void check_bits(const StoredHeap& heap, wire::Flavour flavour) {
 }
 
 std::string StoredStream::path_of(const std::string& from) {
-    for (const std::string_view kind : {"file:", "raw:", "zarr:"})
+    for (const std::string_view kind : kKinds)
         if (from.starts_with(kind))
             return from.substr(kind.size());
     return from;
 }
 
 std::string StoredStream::index_path(const std::string& from) {
-    const fs::path path = path_of(from);
-    const fs::path directory = directory_of(path);
-    const fs::path heaps = directory / StoredHeaps::kIndex;
-    if (is_there(heaps))
-        return heaps.string();
-    if (const fs::path chunks = directory / IndexedChunks::kIndex; is_there(chunks))
-        return chunks.string();
-    const std::string group = ZarrChunks::group_in(path.string());
-    return group.empty() ? heaps.string() : (fs::path(group) / ZarrChunks::kAttributes).string();
+    const Found found(from);
+    if (found.chunks && !found.heaps)
+        return (found.directory / IndexedChunks::kIndex).string();
+    return found.group.empty() ? (found.directory / StoredHeaps::kIndex).string()
+                               : (fs::path(found.group) / ZarrChunks::kAttributes).string();
 }
 
 std::unique_ptr<StoredStream> StoredStream::open(const std::string& from, wire::Flavour flavour) {
@@ -76,16 +98,17 @@ std::unique_ptr<StoredStream> StoredStream::open(const std::string& from, wire::
         throw_error(path,
                     "there is no such directory or file; give what --sink file:DIR, raw:DIR or "
                     "zarr:DIR has written");
-    const fs::path directory = directory_of(path);
-    const bool has_heaps = is_there(directory / StoredHeaps::kIndex);
-    const bool has_chunks = is_there(directory / IndexedChunks::kIndex);
-    if (has_heaps && has_chunks)
+    const Found found(from);
+    if (found.heaps && found.chunks)
         throw_error(path, "there are heaps and chunks; write streams of both to directories of their own");
-    if (has_chunks)
+    if (!found.group.empty() && (found.heaps || found.chunks))
+        throw_error(path, "there are files with an index, and Zarr arrays; say which: raw:{} or zarr:{}",
+                    path, path);
+    if (found.chunks)
         return std::make_unique<StoredChunks>(std::make_unique<IndexedChunks>(path), flavour);
-    if (const std::string group = has_heaps ? std::string() : ZarrChunks::group_in(path); !group.empty())
-        return std::make_unique<StoredChunks>(std::make_unique<ZarrChunks>(group), flavour);
-    if (!has_heaps && from.starts_with("zarr:"))
+    if (!found.group.empty())
+        return std::make_unique<StoredChunks>(std::make_unique<ZarrChunks>(found.group), flavour);
+    if (from.starts_with(kZarr))
         throw_error(path, "there is no array; give what --sink zarr:DIR has written");
     return std::make_unique<StoredHeaps>(path, flavour);
 }

@@ -205,7 +205,11 @@ void ZarrChunks::load(const Array& array, const Key& key, std::uint64_t bytes,
                       std::vector<std::byte>& to) const {
     StoredFile file;
     const std::string name = name_in(array, key);
-    file.open(array.directory.get(), name);
+    try {
+        file.open(array.directory.get(), name);
+    } catch (const IndexFault& fault) {
+        throw IndexFault{fmt::format("{}: {}", array.path, fault.what)};
+    }
     if (file.bytes() != bytes)
         throw IndexFault{
             fmt::format("{}/{} has {} bytes, and the placement {}", array.path, name, file.bytes(), bytes)};

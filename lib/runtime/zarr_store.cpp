@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/zarr_store.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -170,14 +171,28 @@ void refuse_array(const OutputDirectory& directory) {
                     "this directory is a Zarr array, and a group is to be there; name another directory");
 }
 
-/// Returns the value of the time's term at the first time of a chunk; none: it has more than 64 bits.
+/// Returns the value of the time's item at the first time of a chunk; none: it has more than 64 bits.
 std::optional<std::uint64_t> time_of(const chunk::Axis& time, std::int64_t chunk) {
     std::uint64_t value = 0;
     if (__builtin_mul_overflow(static_cast<std::uint64_t>(chunk), time.count, &value) ||
         __builtin_mul_overflow(value, time.term.step, &value) ||
-        __builtin_add_overflow(value, time.term.first, &value))
+        __builtin_add_overflow(value, time.term.first, &value) ||
+        value << time.term.shift >> time.term.shift != value)
         return std::nullopt;
-    return value;
+    return value << time.term.shift;
+}
+
+/// Returns whether the heaps of both placements have the same places and values. Columns of an axis begin
+/// elsewhere on it.
+bool fit(const chunk::Placement& a, const chunk::Placement& b, const std::string& column) {
+    const auto same_axis = [&column](chunk::Axis one, const chunk::Axis& other) {
+        if (one.name == column)
+            one.term.first = other.term.first;
+        one.stride = other.stride;  // compared below: it may be left out
+        return one == other;
+    };
+    return a.heap_bytes == b.heap_bytes && a.rows == b.rows && a.extras == b.extras &&
+           a.strides() == b.strides() && std::ranges::equal(a.axes, b.axes, same_axis);
 }
 
 }  // namespace
@@ -196,18 +211,19 @@ ZarrStore::ZarrStore(const std::string& directory, const std::string& stream, co
             throw_error(made->path() + "/.zgroup", "cannot write: {}", std::strerror(error));
     const sink::ArrayLayout layout = sink::array_layout(content.placement, content.type, "placement");
     arrays_.emplace_back(sink::data_array(layout, content.column), group_.path());
-    arrays_.emplace_back(sink::presence_array(content.placement, content.column), group_.path());
-    arrays_.emplace_back(sink::arrival_array(content.column), group_.path());
-    if (auto extra = sink::extra_array(content.placement, content.column))
-        arrays_.emplace_back(std::move(*extra), group_.path());
-    for (Array& array : arrays_)
-        open_array(array);
+    // Before anything is made in a group of another one.
     std::string text;
     const int error = read_small(arrays_[0].directory.descriptor(), kAttributes, text);
     if (error != 0 && error != ENOENT)
         throw_error(arrays_[0].directory.path() + '/' + kAttributes, "cannot read: {}", std::strerror(error));
     if (error == 0)
         read_attributes(text);
+    arrays_.emplace_back(sink::presence_array(content.placement, content.column), group_.path());
+    arrays_.emplace_back(sink::arrival_array(content.column), group_.path());
+    if (auto extra = sink::extra_array(content.placement, content.column))
+        arrays_.emplace_back(std::move(*extra), group_.path());
+    for (Array& array : arrays_)
+        open_array(array);
 }
 
 /// Keeps other processes from writing the same column, and removes what killed ones left of it.
@@ -273,7 +289,7 @@ std::string ZarrStore::attributes(std::int64_t first) const {
     text["time"] = {{"axis", time.name}, {"term", chunk::term_text(time.term)}, {"places", time.count}};
     if (const auto value = time_of(time, first))
         text["time"]["first"] = *value;
-    text["time"]["step"] = time.term.step;
+    text["time"]["step"] = time.term.step << time.term.shift;
     text["placement"] = content_.placement.text();
     // The placement of other columns begins elsewhere.
     if (const sink::Column& column = content_.column; !column.axis.empty())
@@ -281,7 +297,7 @@ std::string ZarrStore::attributes(std::int64_t first) const {
     return text.dump(1) + '\n';
 }
 
-/// Takes the first chunk from the attributes that are there. Throws Error if the time is another one.
+/// Takes the first chunk from the attributes that are there. Throws Error if time or placement are others.
 void ZarrStore::read_attributes(const std::string& text) {
     const std::string path = arrays_[0].directory.path() + '/' + kAttributes;
     const auto theirs = parse_foreign<ordered_json>(text);
@@ -296,7 +312,23 @@ void ZarrStore::read_attributes(const std::string& text) {
     if (theirs_time != term)
         throw_error(path, "another array is in the way: its time is {}, and not `{}`; name another directory",
                     excerpt_of(theirs_time), term);
+    // Earlier versions, and other programs, may not have told it.
+    if (const ordered_json told = theirs.value("placement", ordered_json()); told.is_string())
+        compare_placement(told.get<std::string>(), path);
     first_ = static_cast<std::int64_t>(first);
+}
+
+/// Throws Error if the placement of arrays that are there gives heaps other places.
+void ZarrStore::compare_placement(const std::string& told, const std::string& path) const {
+    try {
+        if (fit(chunk::Placement::parse(told), content_.placement, content_.column.axis))
+            return;
+    } catch (const UsageError&) {
+        // It is another one, too.
+    }
+    throw_error(path,
+                "another array is in the way: its placement is `{}`, and not `{}`; name another directory",
+                excerpt_of(ordered_json(told)), content_.placement.text());
 }
 
 std::string ZarrStore::part_name() const {

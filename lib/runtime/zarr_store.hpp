@@ -83,6 +83,7 @@ class ZarrStore {
     void remove_leftovers() const;
     void open_array(Array& array);
     void read_attributes(const std::string& text);
+    void compare_placement(const std::string& told, const std::string& path) const;
     std::string attributes(std::int64_t first) const;
     int agree_on_first(std::int64_t id);
     int put(const OutputDirectory& directory, const std::string& name, std::span<const std::byte> bytes,

@@ -226,8 +226,15 @@ void RawWriter::write_all(Lock& lock) {
             output_->wait();
             lock.lock();
             continue;
-        } else if (!waiting_.empty() || look_at_idle(std::exchange(timed_out, false))) {
+        } else if (const bool idle = std::exchange(timed_out, false);
+                   !waiting_.empty() || look_at_idle(idle)) {
             continue;
+        } else if (idle && hooks_.idle) {
+            lock.unlock();
+            const int error = hooks_.idle();
+            lock.lock();
+            if (error != 0)
+                fail(lock, {}, error);
         }
         // Records may have come while lines were appended.
         if (ending_ && records_.empty())

@@ -59,6 +59,9 @@ class RawWriter {
         /// Appends lines to the index, in their order. Returns 0, or errno; `written` gets the number that it
         /// has. The writer's thread.
         std::function<int(std::span<const Note> notes, std::uint64_t& written)> append;
+        /// Is called each Options::idle while there is nothing to write; may be null. Returns 0, or errno.
+        /// The writer's thread.
+        std::function<int()> idle;
         /// Tells the first error of the disk: the file, or empty for the index, and errno. The writer's
         /// thread.
         std::function<void(const std::string& file, int error)> failed;

@@ -119,10 +119,10 @@ memory = "cuda_pinned"
         self.assertGreater(stream["heaps"]["device_error"], 0, stream["heaps"])
         self.assertEqual(stream["info"]["wrong"], 0, stream)
 
-    def chunks_in_memory_of(self, engine, memory=None, **environment):
+    def chunks_in_memory_of(self, engine, memory=None, heaps=8, **environment):
         config = self.directory / f"{engine}.toml"
         config.write_text(ring.plan(
-            ring.stream(0, {"kind": "verify"}, placement="heap 65536; time: heap [8]", memory=memory, gather=engine,
+            ring.stream(0, {"kind": "verify"}, placement=f"heap 65536; time: heap [{heaps}]", memory=memory, gather=engine,
                         max_bytes=None, on_full=None),
             ring.sender(0, heap_size="64KiB", heaps=200, max_packet_size=1400, verify=True)), encoding="utf-8")
         return ("run", "--config", config), {"LD_LIBRARY_PATH": str(Path(FAKE).parent), **environment}
@@ -133,6 +133,15 @@ memory = "cuda_pinned"
                 words, environment = self.chunks_in_memory_of(engine, FAKE_CUDA_LATE_US="20")
                 stream = self.run_program(*words, environment=environment).report["streams"][0]
                 # The first has descriptors, and another length.
+                self.assertEqual((stream["info"]["verified"], stream["info"]["wrong"]), (199, 0), stream)
+                self.assertEqual(stream["chunks"]["device_error"], 0, stream["chunks"])
+
+    def test_a_chunk_waits_for_its_payload_while_the_lcore_has_no_packets(self):
+        # Each heap ends a chunk, and the lcore rests between bursts.
+        for engine in ("cuda", "fake", "cpu"):
+            with self.subTest(engine=engine):
+                words, environment = self.chunks_in_memory_of(engine, heaps=1, FAKE_CUDA_LATE_US="20")
+                stream = self.run_program(*words, environment=environment).report["streams"][0]
                 self.assertEqual((stream["info"]["verified"], stream["info"]["wrong"]), (199, 0), stream)
                 self.assertEqual(stream["chunks"]["device_error"], 0, stream["chunks"])
 

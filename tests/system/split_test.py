@@ -48,6 +48,15 @@ class Split(harness.ProgramTest):
         cured = self.run_program(*words, "--split", longest)
         self.assert_stream(cured.report, "s0", header_in_device=0, complete=20)
 
+    def test_a_header_longer_than_its_packet_is_malformed(self):
+        capture = self.directory / "forged.pcap"
+        data = bytearray(wire.heap(1, bytes(4000))[0])
+        data[6:8] = (60000).to_bytes(2, "big")
+        wire.write_pcap(capture, [wire.frame(bytes(data), "239.1.1.1")] * 10)
+        stream = self.run_program("recv", ENDPOINT, "--port", f"net_pcap0,rx_pcap={capture}", "--split", 138,
+                                  "--heap-memory", "fake", "--sink", "null").report["streams"][0]
+        self.assertEqual((stream["packets"]["malformed"], stream["packets"]["header_in_device"]), (10, 0), stream)
+
     def test_what_would_read_the_data_is_refused(self):
         capture = self.directory / "one.pcap"
         wire.write_pcap(capture, [wire.frame(data, "239.1.1.1") for data in wire.heap(1, bytes(1000))])

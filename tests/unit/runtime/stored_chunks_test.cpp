@@ -11,6 +11,7 @@
 
 #include "runtime/indexed_chunks.hpp"
 #include "runtime/stored_files.hpp"
+#include "runtime/zarr_store.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/unit/runtime/received_heaps.hpp"
 
@@ -158,6 +159,19 @@ TEST(StoredStream, IsFoundWithTheNameOfItsSinkOrWithout) {
     std::filesystem::remove(other.directory.file("chunks.jsonl"));
     EXPECT_THAT(error_of([&] { StoredStream::open("zarr:" + other.directory.path(), {}); }),
                 HasSubstr("there is no array; give what --sink zarr:DIR has written"));
+}
+
+TEST(StoredStream, IsOfTheKindThatIsNamed) {
+    const StoredIn stored(line_of_chunk());
+    const std::string path = stored.directory.path();
+    ZarrContent content;
+    content.placement = chunk::Placement::parse("heap 4; time: item 0x1600 / 256 [3]");
+    ZarrStore(path, "z", content);
+    EXPECT_THAT(stored.fault(), HasSubstr("say which: raw:"));
+    EXPECT_EQ(StoredStream::open("raw:" + path, {})->check().heaps, 5U);
+    EXPECT_EQ(StoredStream::index_path("raw:" + path), stored.directory.file("chunks.jsonl"));
+    EXPECT_EQ(StoredStream::open(stored.directory.file("s0.raw"), {})->check().heaps, 5U);
+    EXPECT_THAT(StoredStream::index_path("zarr:" + path), testing::EndsWith("/z/data/.zattrs"));
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ namespace spead::runtime::unit_test {
 namespace {
 
 using nlohmann::json;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using Refusal = ZarrStore::Refusal;
@@ -102,6 +103,18 @@ TEST(ZarrStore, GivesChunksTheirNamesAndGrows) {
     EXPECT_EQ(attributes["time"]["first"], 70 * 3 * 256);
     EXPECT_EQ(attributes["time"]["step"], 256);
     EXPECT_EQ(json_of(directory, "presence/.zattrs")["_ARRAY_DIMENSIONS"], (json{"chan", "time"}));
+}
+
+TEST(ZarrStore, TellsTheValuesOfATimeThatIsShifted) {
+    const Directory directory;
+    ZarrContent content;
+    content.placement =
+        chunk::Placement::parse("heap 4; axis chan: item 0x4103 [2]; time: item 0x1600 >> 6 / 4 [3]");
+    ZarrStore store(directory.file("out"), "s0", content);
+    publish(store, 70);
+    const json attributes = json_of(directory, "data/.zattrs");
+    EXPECT_EQ(attributes["time"]["first"], 70 * 3 * 256);
+    EXPECT_EQ(attributes["time"]["step"], 256);
 }
 
 TEST(ZarrStore, OverwritesNothingAndBoundsTheArray) {
@@ -235,6 +248,14 @@ TEST(ZarrStore, RefusesOtherArraysAtTheStart) {
     ZarrContent other = content_of();
     other.placement.axes[1].term.step = 512;
     EXPECT_THAT(refusal_of(directory, other), HasSubstr("and not `item 0x1600 / 512`"));
+    for (const char* const placement :
+         {"heap 4; axis chan: item 0x4103 - 2 [2]; time: item 0x1600 / 256 [3]",
+          "heap 4; axis pol: item 0x4103 [2]; time: item 0x1600 / 256 [3]",
+          "heap 4; axis chan: item 0x4103 [2]; time: item 0x1600 / 256 [3]; extra u16: item 0x4104"}) {
+        other.placement = chunk::Placement::parse(placement);
+        EXPECT_THAT(refusal_of(directory, other), AllOf(HasSubstr("its placement is"), HasSubstr(placement)));
+    }
+    EXPECT_FALSE(std::filesystem::exists(directory.file("out/s0/extra"))) << "a refusal changes nothing";
     std::ofstream(directory.file("out/s0/data/.zattrs")) << "{\"first_chunk\": -3}";
     EXPECT_THAT(refusal_of(directory, content_of()), HasSubstr("no `first_chunk`"));
     std::ofstream(directory.file("out/s0/data/.zattrs")) << "{\"first_chunk\": 3, \"time\": 7}";

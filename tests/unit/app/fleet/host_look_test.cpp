@@ -50,6 +50,18 @@ TEST(HostLook, TakesWhatIsShown) {
                                          "stream a has a sink that failed"));
 }
 
+TEST(HostLook, HeapsThatChunksLackAreLost) {
+    const HostLook look =
+        look_at({"h:1", ""}, read_exposition(R"(spead_shard_info{plan="p",shard="0",shards="1"} 1
+spead_stream_chunk_heaps_missing_total{stream="a"} 5
+spead_stream_chunk_heaps_skipped_total{stream="a"} 30
+spead_stream_chunk_heaps_device_error_total{stream="a"} 200
+spead_stream_chunk_heaps_cut_total{stream="a"} 1000
+)",
+                                             kShownMetrics));
+    EXPECT_EQ(look.heaps_lost, 235U) << "cut ones were never to come";
+}
+
 TEST(HostLook, KeepsAFewFaultsAndCountsTheRest) {
     std::string text = "spead_shard_info{plan=\"p\",shard=\"0\",shards=\"1\"} 1\n";
     for (int i = 0; i < 200000; i++)

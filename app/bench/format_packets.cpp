@@ -25,7 +25,7 @@ std::string text_of(std::string_view name) {
     }
     std::string text(name);
     if (name.starts_with("vdif"))
-        text += "; item 0x1600: second * 16777216 + frame";
+        text += "; field second: u32 at 0 & 0xFFFFFF; item 0x1600: second * 16777216 + frame";
     return text;
 }
 

@@ -265,14 +265,15 @@ std::string other_format(const StreamSnapshot& s, const Advice& advice) {
     if (s.fits_format.empty())
         return {};
     if (s.fits_format == "spead")
-        return s.has_format ? "these packets begin as those of SPEAD do: leave out `format` (--format) to "
+        return s.has_format ? "a sample of these packets begins as packets of SPEAD do: leave out `format` "
+                              "(--format) to "
                               "receive SPEAD"
                             : std::string();
     if (!s.has_format)
-        return fmt::format("these packets fit the format `{}`: {}", s.fits_format,
+        return fmt::format("a sample of these packets fits the format `{}`: {}", s.fits_format,
                            advice.set(s, kFormat, s.fits_format));
     return fmt::format(
-        "these packets fit the format `{}`: compare the declaration with that one, which "
+        "a sample of these packets fits the format `{}`: compare the declaration with that one, which "
         "`dpdk-spead info --formats` shows",
         s.fits_format);
 }

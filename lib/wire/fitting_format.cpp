@@ -48,6 +48,12 @@ const std::vector<Candidate>& candidates() {
     return all;
 }
 
+/// Returns whether it is a packet of SPEAD, or of a format that a header of zeros does not fit.
+bool is_of_one_that_tells(const DatagramHead& head) {
+    return (head.have >= 8 && begins_as_spead(head.bytes.data())) ||
+           std::ranges::any_of(candidates(), [&](const Candidate& c) { return c.tells() && c.takes(head); });
+}
+
 }  // namespace
 
 std::string_view fitting_format(std::span<const DatagramHead> heads) {
@@ -72,6 +78,9 @@ std::string_view fitting_format(std::span<const DatagramHead> heads) {
         }
         if (!found.empty())
             return found;
+        // Such a format takes packets of most others, too.
+        if (tells && std::ranges::any_of(heads, is_of_one_that_tells))
+            return {};
     }
     return {};
 }

@@ -12,8 +12,8 @@ namespace spead::wire {
 inline constexpr std::string_view kSpeadName = "spead";
 
 /// Returns the name of the one known format, or kSpeadName, that all these datagrams fit; empty if there is
-/// none, or several. A format that a header of zeros fits, too, counts only if no other one does. Control
-/// code only.
+/// none, or several. A format that a header of zeros fits, too, counts only if no datagram fits another one.
+/// Control code only.
 std::string_view fitting_format(std::span<const DatagramHead> heads);
 
 }  // namespace spead::wire

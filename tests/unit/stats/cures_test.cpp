@@ -101,10 +101,10 @@ TEST(Cures, AFormatThatPacketsFitIsSetAtThePrompt) {
     Snapshot s = known();
     s.streams[0].fits_format = "vdif";
     set(s, PacketOutcome::malformed);
-    EXPECT_EQ(
-        diagnose(s).at(0).cures.at(0),
-        "these packets fit the format `vdif`: run `dpdk-spead attach /run/x.sock -- stream set s0 format "
-        "vdif`; to keep it, set `format = \"vdif\"` in [[receive]] of s0 in /etc/x.toml");
+    EXPECT_EQ(diagnose(s).at(0).cures.at(0),
+              "a sample of these packets fits the format `vdif`: run `dpdk-spead attach /run/x.sock -- "
+              "stream set s0 format "
+              "vdif`; to keep it, set `format = \"vdif\"` in [[receive]] of s0 in /etc/x.toml");
 }
 
 TEST(Cures, AStrayThatWasAddedIsNotProposedAgain) {

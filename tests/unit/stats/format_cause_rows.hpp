@@ -16,7 +16,7 @@ inline const CauseRow kFormatCauseRows[] = {
      Cause::not_spead,
      Stage::packet,
      "s0: 77 packets",
-     {"these packets fit the format `vdif`: set `format` to vdif", "flavour"}},
+     {"a sample of these packets fits the format `vdif`: set `format` to vdif", "flavour"}},
     {"SpeadForAFormat",
      [](Snapshot& s) {
          s.streams[0].has_format = true;
@@ -26,7 +26,7 @@ inline const CauseRow kFormatCauseRows[] = {
      Cause::not_in_format,
      Stage::packet,
      "s0: 77 packets",
-     {"begin as those of SPEAD do", "captured packet"}},
+     {"begins as packets of SPEAD do", "captured packet"}},
     {"AnotherKnownFormat",
      [](Snapshot& s) {
          s.streams[0].has_format = true;
@@ -36,7 +36,7 @@ inline const CauseRow kFormatCauseRows[] = {
      Cause::not_in_format,
      Stage::packet,
      "s0: 77 packets",
-     {"fit the format `vdif_legacy`", "info --formats", "captured packet"}},
+     {"fits the format `vdif_legacy`", "info --formats", "captured packet"}},
 };
 
 }  // namespace spead::stats::test

@@ -70,6 +70,8 @@ TEST(FittingFormat, NamesNoneThatDoesNotFitAll) {
     EXPECT_EQ(fit({vdif(false, 1), spead()}), "");
     EXPECT_EQ(fit({vdif(false, 1), Bytes(200, 0xFF)}), "");
     EXPECT_EQ(fit({Bytes(200, 0xFF)}), "");
+    EXPECT_EQ(fit({ata(), pst(), vdif(false, 1)}), "") << "all three have a header that ata could have";
+    EXPECT_EQ(fit({ata(), vdif(false, 1)}), "");
     EXPECT_EQ(fit({Bytes(3, 0)}), "");
     EXPECT_EQ(fit({Bytes{}}), "");
 }

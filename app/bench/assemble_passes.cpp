@@ -290,7 +290,7 @@ double AssemblePasses::assemble_pass() {
     if (point_.lend)
         queue_.restore_order();
     queue_.next_pass();
-    if (copies_)
+    if (copies_ && !point_.silent_path)
         copies_->next_pass();
     passes_++;
     all_received_.store(false, std::memory_order_relaxed);
@@ -367,7 +367,7 @@ bool AssemblePasses::exact() const {
         redundant += lanes_[s]->counters[PacketOutcome::redundant];
     }
     return placed == passes_ * packets_ && complete == passes_ * heaps && copied == 0 &&
-           redundant == (copies_ ? passes_ * packets_ : 0) && queue_.all_back() &&
+           redundant == (copies_ && !point_.silent_path ? passes_ * packets_ : 0) && queue_.all_back() &&
            (!copies_ || copies_->all_back());
 }
 

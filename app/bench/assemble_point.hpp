@@ -40,8 +40,9 @@ struct AssemblePoint {
     Reuse reuse = Reuse::fifo;
     Reader reader = Reader::none;
     memory::CopySetting copy = memory::CopySetting::automatic;
-    bool lend = false;       ///< heaps refer to the packets instead of copying them
-    bool two_paths = false;  ///< a second queue brings a copy of each burst after it
+    bool lend = false;         ///< heaps refer to the packets instead of copying them
+    bool two_paths = false;    ///< a second queue brings a copy of each burst after it
+    bool silent_path = false;  ///< with two_paths: it brings nothing
 
     std::uint64_t packets_per_heap() const { return (heap + payload - 1) / payload; }
     PrebuiltSizes sizes() const { return {kItems, payload}; }

@@ -55,6 +55,10 @@ std::vector<AssemblePoint> points_of(const BenchOptions& o) {
                             points.push_back(plain);
                             points.back().two_paths = true;
                         }
+                        if (o.silent_path) {
+                            points.push_back(plain);
+                            points.back().two_paths = points.back().silent_path = true;
+                        }
                     }
     return points;
 }
@@ -79,6 +83,7 @@ nlohmann::ordered_json to_json(const AssemblePoint& p, const AssembleResult& r) 
             {"reader", config::name_in(kBenchReaders, p.reader)},
             {"lent", p.lend},
             {"two_paths", p.two_paths},
+            {"silent_path", p.silent_path},
             {"packets", r.packets},
             {"frame_memory", r.frame_memory},
             {"heap_memory", r.heap_memory},
@@ -112,7 +117,10 @@ void tell_row(const AssemblePoint& p, const AssembleResult& r) {
          p.payload, size_text(p.heap), size_text(p.packet_set), size_text(p.heap_set), p.streams, p.live,
          memory::name_of(r.streams ? memory::Stores::streaming : memory::Stores::cached),
          8.0 * p.payload / r.ns, 1e3 / r.ns, r.ns, r.reader_ns, r.copy_ns, r.ratio, r.added_ns,
-         fmt::format("{}{}{}", p.lend ? "  lent" : "", p.two_paths ? "  two paths" : "",
+         fmt::format("{}{}{}", p.lend ? "  lent" : "",
+                     p.silent_path ? "  silent path"
+                     : p.two_paths ? "  two paths"
+                                   : "",
                      r.exact ? "" : "  NOT EXACT"));
     std::fflush(stdout);
 }

@@ -29,6 +29,8 @@ namespace spead::app {
 namespace {
 
 std::vector<ChunkPoint> chunk_points_of(const BenchOptions& o) {
+    if (!o.format.empty() && o.way != BenchWay::format)
+        throw_usage("--format", "it names the packets of --way format; give that, too");
     std::vector<ChunkPoint> points;
     for (const std::uint64_t set : o.working_sets)
         for (const std::string& name : split_list(o.patterns)) {
@@ -37,6 +39,8 @@ std::vector<ChunkPoint> chunk_points_of(const BenchOptions& o) {
             if (pattern == HeapPattern::none)
                 throw_usage("--pattern", "`none` has no heaps; give p1, p2, p3, p3b or p4");
             points.emplace_back(pattern, set, o.way).copy = o.copy;
+            if (!o.format.empty())
+                points.back().use_format(o.format);
             if (o.way == BenchWay::format && points.back().packets_per_heap() != 1)
                 throw_usage("--way",
                             "`format` is for heaps of one packet, and those of {} have {}; give "
@@ -78,6 +82,7 @@ class ChunkTable {
         rows_.push_back(
             {{"pattern", config::name_in(config::kHeapPatterns, point.pattern)},
              {"way", config::name_in(kBenchWays, point.way)},
+             {"format", point.known ? point.known->text() : std::string()},
              {"payload", point.packet},
              {"heap", point.heap},
              {"set", point.set},

@@ -64,6 +64,8 @@ void add_assemble_options(CLI::App& app, BenchOptions& bench) {
     options.integers("--streams", bench.streams, kMany, "Streams that receive in turn");
     options.integers("--live-heaps", bench.live_heaps, kMany, "Heaps open at once, per stream");
     options.flag("--two-paths", bench.two_paths, "Measure each combination again with a copy of every burst");
+    options.flag("--silent-path", bench.silent_path,
+                 "Measure each combination again with a second path that brings nothing");
     options.flag("--lend", bench.lend, "Measure each combination again with heaps that refer to the packets");
     add_measurement(options, bench);
 }
@@ -73,6 +75,7 @@ void add_chunks_options(CLI::App& app, BenchOptions& bench) {
     bench.patterns = "p1,p2,p3,p3b,p4";
     bench.working_sets = {std::uint64_t{16} << 20, std::uint64_t{512} << 20};
     options.choice("--way", bench.way, kBenchWays, "How the places of heaps are found");
+    options.text("--format", bench.format, "NAME", "Known format of the packets, with --way format");
     options.text("--pattern", bench.patterns, "NAME,...", "Patterns of senders, as of send --pattern");
     options.sizes("--set", bench.working_sets, kSet, "", "Bytes of packets and chunks in rotation");
     bench.lcores = {1};

@@ -56,8 +56,10 @@ struct BenchOptions {
     std::vector<std::uint32_t> live_heaps;                      ///< assemble: heaps open at once, per stream
     bool lend = false;                  ///< assemble: each combination again, with lent packets
     bool two_paths = false;             ///< assemble: each combination again, with copies of all packets
+    bool silent_path = false;           ///< assemble: each combination again, with a silent second path
     std::string patterns;               ///< chunks: names with commas between
     BenchWay way = BenchWay::direct;    ///< chunks
+    std::string format;                 ///< chunks: name of a known one; empty: one for packets of SPEAD
     std::vector<std::uint32_t> lcores;  ///< chunks: how many fill the same ones; distribute: share a queue
     std::vector<std::uint32_t> groups;  ///< transmit: heaps submitted together, and interleaved
     double time = 1.0;                  ///< seconds measured per combination

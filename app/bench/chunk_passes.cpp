@@ -78,8 +78,9 @@ BenchChunks::BenchChunks(const chunk::Layout& layout, std::size_t count)
 
 /// Is what one lcore has for itself.
 struct ChunkPasses::Part {
-    Part(ChunkPasses& passes, unsigned number, const std::vector<std::uint64_t>& mine);
+    Part(ChunkPasses& passes, unsigned of_lcore, const std::vector<std::uint64_t>& mine);
 
+    const unsigned number;
     PrebuiltQueue queue;
     memory::Arena arena{std::size_t{2} << 20, 4096};
     std::unique_ptr<recv::SpeadLane> lane;
@@ -88,8 +89,9 @@ struct ChunkPasses::Part {
     std::vector<ChunkCopy> jobs;
 };
 
-ChunkPasses::Part::Part(ChunkPasses& passes, unsigned number, const std::vector<std::uint64_t>& mine)
-    : queue(kWhere, mine.size(), passes.point_.sizes(), [&passes, &mine](std::uint64_t i, rte_mbuf& mbuf) {
+ChunkPasses::Part::Part(ChunkPasses& passes, unsigned of_lcore, const std::vector<std::uint64_t>& mine)
+    : number(of_lcore),
+      queue(kWhere, mine.size(), passes.point_.sizes(), [&passes, &mine](std::uint64_t i, rte_mbuf& mbuf) {
           build_chunk_packet(passes.point_, mine[i], mbuf);
       }) {
     recv::LaneConfig config = lane_config_of_bench();
@@ -276,15 +278,18 @@ bool ChunkPasses::is_right(const chunk::Chunk& c) const {
 }
 
 void ChunkPasses::note_places() {
-    for (const auto& part : parts_)
-        for (const rte_mbuf* const m : part->queue.in_order()) {
-            const PrebuiltPacket p(kWhere, *m);
-            const PatternHeap heap =
-                point_.heap_at((p.spead.heap_cnt - 1) / point_.width, (p.spead.heap_cnt - 1) % point_.width);
-            part->jobs.push_back({point_.number_of(heap) * point_.heap + p.spead.payload_offset,
-                                  p.payload.data(), p.spead.payload_length,
-                                  static_cast<std::uint32_t>(heap.time / point_.chunk_times)});
+    for (const auto& part : parts_) {
+        const std::vector<std::uint64_t> mine = packets_of(point_, part->number, crew_.lcores());
+        const std::vector<rte_mbuf*>& packets = part->queue.in_order();
+        for (std::size_t n = 0; n < mine.size(); n++) {
+            const std::uint64_t in_pass = point_.heap_of(mine[n]);
+            const PatternHeap heap = point_.heap_at(in_pass / point_.width, in_pass % point_.width);
+            const rte_mbuf& m = *packets[n];
+            part->jobs.push_back({point_.number_of(heap) * point_.heap + point_.offset_of(mine[n]),
+                                  rte_pktmbuf_mtod_offset(&m, const std::byte*, m.data_len - point_.packet),
+                                  point_.packet, static_cast<std::uint32_t>(heap.time / point_.chunk_times)});
         }
+    }
 }
 
 }  // namespace spead::app

@@ -18,6 +18,7 @@ namespace spead::app {
 namespace {
 
 constexpr std::uint64_t kLargestHeap = std::uint64_t{1} << 20;
+constexpr std::uint32_t kSpecials = 4;
 
 }  // namespace
 
@@ -48,11 +49,22 @@ std::uint64_t ChunkPoint::number_of(const PatternHeap& h) const {
     return pattern == HeapPattern::p1 ? place * chunk_times + time : time * width + place;
 }
 
+void ChunkPoint::use_format(const std::string& name) {
+    known.emplace(name);
+    const std::size_t pointers = (known->header() + wire::kItemPointer - 1) / wire::kItemPointer;
+    items = std::max(items, static_cast<std::uint32_t>(pointers));
+}
+
 std::string ChunkPoint::placement() const {
     const std::string time = fmt::format("time: item 0x1600 / {} [{}]; ", step, chunk_times);
     const unsigned wrap = static_cast<unsigned>(std::countr_zero(step * times));
     const std::string rest =
         fmt::format("wrap {}; {}", wrap, way == BenchWay::tracked ? "tracked" : "direct");
+    if (known) {
+        const std::string lane = fmt::format("axis lane: item {:#x} [{}]; ", FormatPackets::kLane, width);
+        return fmt::format("heap {}; {}{}", heap, pattern == HeapPattern::p1 ? lane + time : time + lane,
+                           rest);
+    }
     switch (pattern) {
         case HeapPattern::p1:
             return fmt::format("heap {}; axis pol: item 0x3101 & 1 [2]; {}extra u16: item 0x3102 >> 32; {}",
@@ -69,7 +81,8 @@ std::string ChunkPoint::placement() const {
 }
 
 std::string ChunkPoint::format() const {
-    constexpr std::uint32_t kSpecials = 4;
+    if (known)
+        return known->text();
     const PatternItems all = pattern_items(pattern, {});
     std::string text = fmt::format("header {}; field count: u64 at 8 & {:#x}; count count; ",
                                    8 + 8 * (kSpecials + items), wire::PacketFormat::kMaxValue);
@@ -86,7 +99,14 @@ void build_chunk_packet(const ChunkPoint& point, std::uint64_t i, rte_mbuf& mbuf
     const wire::Flavour flavour(kPatternAddressBits);
     const std::uint64_t of_step = point.width * point.packets_per_heap();
     const PatternHeap heap = point.heap_at(i / of_step, i % point.width);
-    const std::uint64_t offset = i % of_step / point.width * point.packet;
+    const std::uint64_t offset = point.offset_of(i);
+    if (point.known) {
+        const auto payload = append_datagram(
+            mbuf, kChunkGroup, kChunkPort,
+            point.known->make(heap.time * point.step, i % point.width, point.packet), point.packet);
+        pattern_generate(payload, point.pattern, heap, 0);
+        return;
+    }
     std::vector<std::uint64_t> pointers{flavour.make_immediate(wire::item::kHeapCnt, point.heap_of(i) + 1),
                                         flavour.make_immediate(wire::item::kHeapLength, point.heap),
                                         flavour.make_immediate(wire::item::kPayloadOffset, offset),

@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "app/bench/bench_options.hpp"
+#include "app/bench/format_packets.hpp"
 #include "app/bench/prebuilt_queue.hpp"
 #include "base/heap_pattern.hpp"
 #include "chunk/callback.hpp"
@@ -33,11 +35,17 @@ struct ChunkPoint {
     std::uint64_t heap_of(std::uint64_t i) const {
         return i / (width * packets_per_heap()) * width + i % width;
     }
+    /// Returns where in its heap the payload of packet i of a pass begins.
+    std::uint64_t offset_of(std::uint64_t i) const {
+        return i % (width * packets_per_heap()) / width * packet;
+    }
     PrebuiltSizes sizes() const { return {4 + items, packet}; }
     PatternHeap heap_at(std::uint64_t time, std::uint64_t place) const;
     std::string placement() const;
-    /// Returns the declaration of a format that reads these packets as if they were not SPEAD. Only for heaps
-    /// of one packet.
+    /// Makes the packets those of a known format. Only for heaps of one packet. Throws UsageError.
+    void use_format(const std::string& name);
+    /// Returns the declaration of the packets' format. Without a known one, it reads packets of SPEAD as if
+    /// they were not SPEAD. Only for heaps of one packet.
     std::string format() const;
     /// Returns the number of a heap in its chunk.
     std::uint64_t number_of(const PatternHeap& heap) const;
@@ -47,10 +55,11 @@ struct ChunkPoint {
     std::uint64_t set;
     std::uint64_t heap;    ///< bytes
     std::uint32_t packet;  ///< bytes of payload
-    std::uint32_t items;   ///< item pointers besides the specials
-    std::uint64_t width;   ///< heaps of one time
-    std::uint64_t times;   ///< of a pass, a power of two: then the timestamps of the passes follow each other
-    std::uint64_t step;    ///< of the timestamp, a power of two for the same reason
+    std::uint32_t items;   ///< item pointers besides the specials; their room, with a known format
+    std::optional<FormatPackets> known{};  ///< none: packets of SPEAD
+    std::uint64_t width;                   ///< heaps of one time
+    std::uint64_t times;  ///< of a pass, a power of two: then the timestamps of the passes follow each other
+    std::uint64_t step;   ///< of the timestamp, a power of two for the same reason
     std::uint64_t chunk_times;
     memory::CopySetting copy = memory::CopySetting::automatic;
 };

@@ -2,8 +2,6 @@
 #include "app/bench/prebuilt_queue.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 
 #include <fmt/format.h>
 #include <rte_mbuf.h>
@@ -66,27 +64,30 @@ std::uint16_t PrebuiltQueue::burst(void* context, std::uint16_t, rte_mbuf** mbuf
     return n;
 }
 
-std::span<std::byte> append_packet(rte_mbuf& mbuf, std::uint32_t group, std::uint16_t port,
-                                   std::span<const std::uint64_t> pointers, std::size_t payload) {
-    const std::size_t spead_length = wire::kSpeadHeader + pointers.size() * wire::kItemPointer + payload;
+std::span<std::byte> append_datagram(rte_mbuf& mbuf, std::uint32_t group, std::uint16_t port,
+                                     std::span<const std::uint8_t> header, std::size_t payload) {
+    const std::size_t length = header.size() + payload;
     auto* const frame = reinterpret_cast<std::uint8_t*>(
-        rte_pktmbuf_append(&mbuf, static_cast<std::uint16_t>(wire::kNetHeader + spead_length)));
+        rte_pktmbuf_append(&mbuf, static_cast<std::uint16_t>(wire::kNetHeader + length)));
     wire::NetHeaderSpec spec;
     spec.dst_ip = group;
     spec.src_ip = 0x0A000001;
     spec.dst_port = port;
     spec.src_port = port;
     spec.dst_mac = wire::multicast_mac_of(spec.dst_ip);
-    std::uint8_t* at = frame + wire::write_headers(frame, spec, spead_length);
-    const std::array<std::uint8_t, wire::kSpeadHeader> head{
-        0x53, 4, 2, 6, 0, 0, 0, static_cast<std::uint8_t>(pointers.size())};
-    std::memcpy(at, head.data(), head.size());
-    at += head.size();
+    std::uint8_t* const at = frame + wire::write_headers(frame, spec, length);
+    std::ranges::copy(header, at);
+    return std::as_writable_bytes(std::span(at + header.size(), payload));
+}
+
+std::span<std::byte> append_packet(rte_mbuf& mbuf, std::uint32_t group, std::uint16_t port,
+                                   std::span<const std::uint64_t> pointers, std::size_t payload) {
+    std::vector<std::uint8_t> header{0x53, 4, 2, 6, 0, 0, 0, static_cast<std::uint8_t>(pointers.size())};
     for (const std::uint64_t pointer : pointers) {
-        store_be64(at, pointer);
-        at += wire::kItemPointer;
+        header.resize(header.size() + wire::kItemPointer);
+        store_be64(header.data() + header.size() - wire::kItemPointer, pointer);
     }
-    return std::as_writable_bytes(std::span(at, payload));
+    return append_datagram(mbuf, group, port, header, payload);
 }
 
 PrebuiltPacket::PrebuiltPacket(const std::string& where, const rte_mbuf& mbuf) {

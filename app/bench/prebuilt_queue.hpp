@@ -56,6 +56,10 @@ class PrebuiltQueue {
     std::uint64_t left_ = 0;
 };
 
+/// Appends a multicast datagram with this header to an empty mbuf. Returns where its payload is, for the
+/// caller to fill.
+std::span<std::byte> append_datagram(rte_mbuf& mbuf, std::uint32_t group, std::uint16_t port,
+                                     std::span<const std::uint8_t> header, std::size_t payload);
 /// Appends a multicast datagram with a SPEAD-64-48 packet to an empty mbuf. Returns where its payload is, for
 /// the caller to fill.
 std::span<std::byte> append_packet(rte_mbuf& mbuf, std::uint32_t group, std::uint16_t port,

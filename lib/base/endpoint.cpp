@@ -296,7 +296,9 @@ std::vector<Endpoint> parse_range(std::string_view text, std::uint16_t default_p
             refuse(text, fmt::format("`{}` is not a UDP port; give a number from 1 to 65535", *parts.port));
         port = *number;
     } else if (port == 0) {
-        refuse(text, "the UDP port is missing; write ADDRESS:PORT, as in 239.1.2.3:7148");
+        refuse(text, first.address.is_v6()
+                         ? "the UDP port is missing; write [ADDRESS]:PORT, as in [ff15::1]:7148"
+                         : "the UDP port is missing; write ADDRESS:PORT, as in 239.1.2.3:7148");
     }
 
     std::uint32_t more = 0;

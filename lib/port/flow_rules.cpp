@@ -274,7 +274,6 @@ void FlowRules::add_host_rules(std::uint16_t queue, bool ipv6) {
     lacks_ipv6_host_ = !add_host_rule(kMldAndNdp, ipv6);
 }
 
-/// Asks again for a rule for MLD and NDP that was passed over, because the port uses IPv6 from now on.
 void FlowRules::use_ipv6() {
     if (lacks_ipv6_host_) {
         lacks_ipv6_host_ = !add_host_rule(kMldAndNdp, true);

@@ -30,6 +30,7 @@ class FlowRules final : public RuleTable {
 
     void add(const Rule& rule) override;
     void add_host_rules(std::uint16_t queue, bool ipv6) override;
+    void use_ipv6() override;
     void remove(const Endpoint& endpoint) override;
     void clear() noexcept override;
     std::vector<RuleState> rules() const override;
@@ -50,7 +51,6 @@ class FlowRules final : public RuleTable {
     static const HostProtocol kMldAndNdp;
 
     bool add_host_rule(const HostProtocol& protocol, bool needed);
-    void use_ipv6();
     rte_flow* create(const Rule& rule, bool count, rte_flow_error& error) const;
     [[noreturn]] void refuse(const Rule& rule, bool count, const rte_flow_error& error, int number) const;
 

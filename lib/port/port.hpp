@@ -65,9 +65,12 @@ class Port {
     /// Steers an endpoint, between start() and stop(); before its group is joined. Does nothing where only
     /// the software classifier steers. Throws when the device refuses.
     void add_rule(const Rule& rule);
-    /// Steers IGMP and ARP into the queue if the device is isolated, for a host of our own. Between start()
-    /// and stop(). Throws when the device refuses.
+    /// Steers IGMP, ARP, MLD and NDP into the queue if the device is isolated, for a host of our own. Between
+    /// start() and stop(). Throws when the device refuses.
     void add_host_rules(std::uint16_t queue);
+    /// Asks again for the rule for MLD and NDP if the device refused it, and the port did not need it: a host
+    /// of our own uses IPv6 from now on. Between start() and stop(). Throws when the device refuses.
+    void use_ipv6();
     /// Removes the rule after its group was left. Does nothing when there is no such rule.
     void remove_rule(const Endpoint& endpoint);
     /// Returns the rules in the order in which they were added; empty if only the software classifier steers.

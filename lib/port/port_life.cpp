@@ -218,6 +218,11 @@ void Port::add_host_rules(std::uint16_t queue) {
     }
 }
 
+void Port::use_ipv6() {
+    state_->rules.use_ipv6();
+    state_->planned.request.ipv6 = true;
+}
+
 void Port::remove_rule(const Endpoint& endpoint) {
     state_->rules.remove(endpoint);
 }

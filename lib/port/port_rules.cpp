@@ -21,6 +21,12 @@ void PortRules::add_host_rules(std::uint16_t queue, bool ipv6) {
     }
 }
 
+void PortRules::use_ipv6() {
+    if (table_) {
+        table_->use_ipv6();
+    }
+}
+
 void PortRules::remove(const Endpoint& endpoint) {
     if (table_) {
         table_->remove(endpoint);

@@ -23,6 +23,7 @@ class PortRules {
 
     void add(const Rule& rule);
     void add_host_rules(std::uint16_t queue, bool ipv6);
+    void use_ipv6();
     void remove(const Endpoint& endpoint);
     std::vector<RuleState> rules() const;
     std::vector<PassedPackets> passed() const;

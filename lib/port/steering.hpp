@@ -52,6 +52,9 @@ class RuleTable {
     /// answers for the port. clear() undoes it. Throws when the device refuses; without `ipv6`, a refusal for
     /// MLD and NDP is passed over.
     virtual void add_host_rules(std::uint16_t /*queue*/, bool /*ipv6*/) {}
+    /// Asks again for the rule for MLD and NDP if that was passed over, because the port uses IPv6 from now
+    /// on. Throws when the device refuses.
+    virtual void use_ipv6() {}
     /// Removes the rule. Does nothing when there is none. The device may deliver a few more packets that it
     /// has already queued.
     virtual void remove(const Endpoint& endpoint) = 0;

@@ -20,6 +20,7 @@
 #include "recv/path_record.hpp"
 #include "stats/counters.hpp"
 #include "wire/packet_format.hpp"
+#include "wire/refused_heads.hpp"
 
 namespace spead::recv {
 
@@ -60,6 +61,7 @@ struct Lane {
     std::vector<stats::EndpointCounters> endpoints;  ///< in the order of config.endpoints
     std::vector<stats::UnplacedCounters> unplaced;   ///< likewise
     std::vector<std::uint64_t> stops_seen;           ///< stop items by endpoint
+    wire::RefusedHeads refused;                      ///< packets that are malformed
     /// Holds the number of each endpoint in the stream, which its chunks go by. At the start that is its
     /// place; when endpoints come and go, the others keep their places here.
     std::vector<std::uint16_t> numbers;

@@ -57,6 +57,17 @@ template <class Decoder>
     lane.unplaced[endpoint].all++;
 }
 
+/// Counts a packet that the decoder refuses.
+template <class Decoder>
+[[gnu::noinline]] void count_refused(Lane<Decoder>& lane, std::uint16_t endpoint,
+                                     const std::uint8_t* datagram, std::size_t have, std::size_t length) {
+    const PacketOutcome outcome = lane.decoder.refusal();
+    lane.counters[outcome]++;
+    lane.unplaced[endpoint].all++;
+    if (outcome == PacketOutcome::malformed)
+        lane.refused.note(datagram, std::min(have, length), length);
+}
+
 }  // namespace
 
 /// Decides every packet that fast_path() leaves: parsed step by step, in one segment or split anywhere.
@@ -128,8 +139,7 @@ template <class Decoder>
     heap::PacketView view;
     std::uint32_t payload_at = 0;  // in the frame, once it is decoded
     if (!lane.decoder.decode(datagram, have, udp.payload_length, view, payload_at)) [[unlikely]] {
-        lane.counters[lane.decoder.refusal()]++;
-        lane.unplaced[target->endpoint].all++;
+        count_refused(lane, target->endpoint, datagram, have, udp.payload_length);
         return PortOutcome::stream;
     }
     payload_at += udp.payload_offset;

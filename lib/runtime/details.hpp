@@ -9,6 +9,7 @@
 #include "stats/strays.hpp"
 #include "stats/stream_times.hpp"
 #include "stats/talkers.hpp"
+#include "wire/refused_heads.hpp"
 
 /// Holds copies of an lcore's state of its streams and queues beyond their counter blocks. They are larger,
 /// and are made only on request. Control code calls fit(), which allocates. The lcore calls take(), which
@@ -18,6 +19,7 @@ namespace spead::runtime {
 struct LaneDetails {
     std::vector<stats::EndpointCounters> endpoints;
     stats::StreamTimes times;
+    wire::RefusedHeads refused;
     std::uint64_t queue_most = 0;  ///< since the last copy, as the next
     std::uint64_t pool_most = 0;
 
@@ -27,6 +29,7 @@ struct LaneDetails {
             endpoints[i] = lane.endpoints[i];
         const stats::StreamTimes* const tracked = lane.chunks ? lane.chunks->heap_times() : nullptr;
         times = tracked != nullptr ? *tracked : lane.window.times();
+        refused = lane.refused;
         queue_most = lane.queue.most_queued();
         lane.queue.forget_most_queued();
         pool_most = lane.window.placer().most_out();

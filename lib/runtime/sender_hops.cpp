@@ -29,6 +29,8 @@ void SenderSet::resolve_next_hops(SendStream& s, Clock::time_point end, int inte
         return;
     LinkHost& host = *ports_[s.port].host();
     const PortPlan& port = ports_[s.port].plan();
+    if (is_ipv6(s.plan))
+        ports_[s.port].device().use_ipv6();
     for (const NextHop& hop : s.hops.all())
         host.resolve(hop.address);
     for (const NextHop& hop : s.hops.all())

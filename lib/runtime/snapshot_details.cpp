@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 
 #include <rte_cycles.h>
@@ -8,6 +9,7 @@
 #include "runtime/paths.hpp"
 #include "runtime/snapshots.hpp"
 #include "stats/since.hpp"
+#include "wire/fitting_format.hpp"
 
 /// Adds the details of a snapshot that explain its counts: heap times, high-water marks, senders.
 namespace spead::runtime {
@@ -53,6 +55,17 @@ void add_endpoints(stats::StreamSnapshot& s, const Stream& stream, const Receive
     }
     if (former.packets != 0)
         s.by_endpoint.push_back({"former", former.packets, former.bytes});
+}
+
+/// Finds out which format the stream's malformed packets have.
+void tell_format(stats::StreamSnapshot& s, const Stream& stream) {
+    if (s.packets[static_cast<std::size_t>(PacketOutcome::malformed)] == 0)
+        return;
+    std::vector<wire::DatagramHead> heads;
+    for (const StreamLane* const lane : stream.all_lanes())
+        std::ranges::copy_if(lane->details.refused.all, std::back_inserter(heads),
+                             [](const wire::DatagramHead& h) { return h.length != 0; });
+    s.fits_format = wire::fitting_format(heads);
 }
 
 /// Holds all senders of a port, over its queues.
@@ -111,6 +124,7 @@ void Snapshots::add_details(stats::Snapshot& snap) {
         if (stream.chunks)
             s.axes = stream.chunks->axes();
         add_endpoints(s, stream, of_.plan.receives[i]);
+        tell_format(s, stream);
         s.latency = stats::in_seconds(times.latency, snap.ticks_per_second);
         s.gap = stats::in_seconds(times.gap, snap.ticks_per_second);
     }

@@ -43,6 +43,7 @@ inline constexpr StreamKey kChunkPatience{
 inline constexpr StreamKey kPathSkew{
     .key = "path_skew", .option = "--path-skew", .seconds = &StreamSettings::path_skew};
 inline constexpr StreamKey kPoll{.key = "poll", .option = "--poll", .text = &StreamSettings::poll};
+inline constexpr StreamKey kFormat{.key = "format", .option = "--format"};
 inline constexpr StreamKey kPlacement{
     .key = "chunk.placement", .option = "--placement", .text = &StreamSettings::placement, .is_phrase = true};
 inline constexpr StreamKey kSinkKind{.key = "sink.kind", .option = ""};

@@ -268,20 +268,46 @@ void Findings::absence(const StreamSnapshot& s) {
         all_.push_back(std::move(*nothing));
 }
 
+/// Returns the action for packets of another format than the stream's, which they fit; empty if none is
+/// known.
+std::string other_format(const StreamSnapshot& s, const Advice& advice) {
+    if (s.fits_format.empty())
+        return {};
+    if (s.fits_format == "spead")
+        return s.has_format ? "a sample of these packets begins as packets of SPEAD do: leave out `format` "
+                              "(--format) to "
+                              "receive SPEAD"
+                            : std::string();
+    if (!s.has_format)
+        return fmt::format("a sample of these packets fits the format `{}`: {}", s.fits_format,
+                           advice.set(s, kFormat, s.fits_format));
+    return fmt::format(
+        "a sample of these packets fits the format `{}`: compare the declaration with that one, which "
+        "`dpdk-spead info --formats` shows",
+        s.fits_format);
+}
+
 /// Finds packets that the decoder refuses.
 void Findings::refused_by_decoder(const StreamSnapshot& s) {
     const PortSnapshot* const port = find(snapshot_.ports, s.port);
     const std::uint64_t malformed = of(s, PacketOutcome::malformed);
+    const std::string known = other_format(s, advice_);
+    Cures cures;
+    if (!known.empty())
+        cures.push_back(known);
+    cures.push_back(s.has_format ? "look for other senders to this endpoint, and compare the declaration "
+                                   "with a captured packet"
+                                 : "look for other senders to this endpoint, and check the sender's flavour");
+    if (!s.has_format && s.fits_format.empty())
+        cures.push_back(
+            "if the sender speaks another format, name it with --format (docs/formats.md lists "
+            "the known ones)");
     if (s.has_format)
         add(Cause::not_in_format, Stage::packet, s.name, malformed, "packets",
-            "break a rule of the stream's `format`",
-            "look for other senders to this endpoint, and compare the declaration with a captured packet");
+            "break a rule of the stream's `format`", std::move(cures));
     else
         add(Cause::not_spead, Stage::packet, s.name, malformed, "packets", "break a rule of SPEAD",
-            Cures{
-                "look for other senders to this endpoint, and check the sender's flavour",
-                "if the sender speaks another format, name it with --format (docs/formats.md lists the known "
-                "ones)"});
+            std::move(cures));
     add(Cause::marked_invalid, Stage::packet, s.name, of(s, PacketOutcome::invalid), "packets",
         "were marked as invalid by their sender",
         "ask there; or declare the format without `invalid` to take them (docs/formats.md)");

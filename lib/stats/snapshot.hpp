@@ -49,6 +49,7 @@ struct StreamSnapshot {
     double changed_s = 0;                ///< when it was changed last, in seconds of the run; 0: never
     std::vector<std::string> endpoints;  ///< as the user wrote them
     bool has_format = false;             ///< its packets are of a declared format, and not SPEAD
+    std::string fits_format;             ///< of malformed packets: wire::fitting_format()
     std::uint64_t bytes = 0;
     std::array<std::uint64_t, kPacketOutcomes> packets{};
     std::uint64_t received = 0;  ///< sum of `packets`

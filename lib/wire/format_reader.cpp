@@ -13,13 +13,12 @@ namespace {
 
 constexpr std::uint64_t kItemMode = std::uint64_t{1} << 63;
 
-/// Returns whether the first eight bytes are those of a SPEAD packet, of any flavour, with items.
+}  // namespace
+
 bool begins_as_spead(const std::uint8_t* head) noexcept {
     return head[0] == kSpeadMagic && head[1] == kSpeadVersion && head[2] + head[3] == 8 && head[2] != 0 &&
            head[3] != 0 && (head[4] | head[5]) == 0 && (head[6] | head[7]) != 0;
 }
-
-}  // namespace
 
 FormatReader::FormatReader(const PacketFormat& format)
     : header_(format.prefix + format.header),

@@ -10,6 +10,9 @@
 
 namespace spead::wire {
 
+/// Returns whether the first eight bytes are those of a SPEAD packet, of any flavour, with items.
+bool begins_as_spead(const std::uint8_t* head) noexcept;
+
 /// Reads packets by a declaration, which it compiles into a fixed list of loads, shifts and checks. Made in
 /// control code; then read() belongs to any one thread, and neither allocates nor throws.
 class FormatReader {

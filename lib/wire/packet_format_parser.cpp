@@ -60,7 +60,8 @@ class FormatParser {
             reader_.fail(
                 fmt::format("{}{}{}", list_of(kFormatStatements), names.empty() ? "" : "; or a known format",
                             names.empty() ? "" : names.substr(1)),
-                hint(word, kFormatStatements));
+                word == "spead" ? std::string(" (a stream without a format receives SPEAD)")
+                                : hint(word, kFormatStatements));
         }
         may_follow_ = "";
         const TextReader before = reader_;

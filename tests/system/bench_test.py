@@ -154,6 +154,17 @@ class Bench(harness.ProgramTest):
         self.assertFalse(child.exists(), finished)
         self.assertIn("interrupted", finished.err)
 
+    def test_heaps_are_assembled_from_two_paths_and_from_one_beside_a_silent_one(self):
+        document, finished = self.measured("assemble", "--payload", "1024", "--heap-size", "packet,64KiB", "--set", "4MiB",
+                                           "--two-paths", "--silent-path", "--time", "1ms", "--rounds", 2)
+        rows = document["rows"]
+        self.assertEqual([(row["heap"], row["two_paths"], row["silent_path"]) for row in rows],
+                         [(heap, two, silent) for heap in (1024, 65536)
+                          for two, silent in ((False, False), (True, False), (True, True))])
+        for row in rows:
+            self.assertTrue(row["exact"], row)
+        self.assertEqual((finished.out.count("  two paths"), finished.out.count("  silent path")), (2, 2))
+
     def test_chunks_are_filled_in_every_way(self):
         for way in ("direct", "tracked", "callback"):
             document, finished = self.measured("chunks", "--way", way, "--pattern", "p1,p2,p3,p3b,p4", "--set", "4MiB",
@@ -169,6 +180,18 @@ class Bench(harness.ProgramTest):
                 self.assertEqual(row["heap"] % row["payload"], 0)
                 self.assertEqual(row["packets"] * row["payload"] % row["heap"], 0)
             self.assertIn(f"way: {way}", finished.out)
+
+    def test_chunks_are_filled_by_packets_of_every_known_format(self):
+        known = json.loads(self.run_program("info", "--formats", "--json", report=False).out)["formats"]
+        for name in ["", *(one["name"] for one in known)]:
+            with self.subTest(format=name):
+                document, _ = self.measured("chunks", "--way", "format", *(["--format", name] if name else []), "--pattern",
+                                            "p1,p3b", "--set", "4MiB", "--time", "1ms", "--rounds", 2, "--lcores", "2")
+                self.assertEqual([(row["pattern"], row["lcores"]) for row in document["rows"]],
+                                 [(pattern, lcores) for pattern in ("p1", "p3b") for lcores in (1, 2)])
+                for row in document["rows"]:
+                    self.assertTrue(row["exact"], row)
+                    self.assertTrue(row["format"].startswith(name), row)
 
     def test_an_lcore_distributes_every_packet(self):
         document, _ = self.measured("distribute", "--payload", "64,1024", "--set", "4MiB", "--streams", "1,16", "--lcores",
@@ -214,6 +237,9 @@ class Bench(harness.ProgramTest):
         self.refused("bench", "chunks", "--pattern", "p5", says=("p5", "not SPEAD"))
         self.refused("bench", "chunks", "--pattern", "none", says=("no heaps",))
         self.refused("bench", "chunks", "--way", "back", says=("--way", "callback"))
+        self.refused("bench", "chunks", "--format", "vdif", says=("--format", "--way format"))
+        self.refused("bench", "chunks", "--way", "format", "--format", "vdiff", says=("`vdiff`", "pst, ata"))
+        self.refused("bench", "chunks", "--way", "format", "--pattern", "p2", says=("one packet", "p1"))
 
     def test_plots(self):
         # The distribution's, as scripts/plot takes it.

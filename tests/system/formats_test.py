@@ -53,6 +53,10 @@ class Formats(harness.ProgramTest):
         wire.write_pcap(capture, [wire.frame(data, GROUP) for data in datagrams])
         return self.run_program("recv", ENDPOINT, "--port", f"net_pcap0,rx_pcap={capture}", *options, status=status)
 
+    @staticmethod
+    def cures(report, cause):
+        return " ".join(next(finding for finding in report["findings"] if finding["cause"] == cause)["cures"])
+
     def check_chunks(self, directory, expected, lanes, times, size):
         """`expected` has {(time, lane): payload}; all else is missing."""
         chunks = read_chunks(directory)
@@ -168,13 +172,26 @@ class Formats(harness.ProgramTest):
             with self.subTest(format=known["name"]):
                 report = self.receive(sent, "--format", known["name"]).report
                 self.assert_stream(report, "s0", malformed=len(sent), placed=0, invalid=0)
-                self.assertIn("not_in_format", {finding["cause"] for finding in report["findings"]})
+                self.assertIn("begins as packets of SPEAD do", self.cures(report, "not_in_format"))
 
     def test_packets_of_a_format_are_no_spead(self):
-        sent = [vdif(7, frame, 0, bytes(800)) for frame in range(20)] + [ata(16, 0, 1, bytes(700)), pst(5, 1000, bytes(1024))]
+        sent = [ata(16, 0, 1, bytes(700)), pst(5, 1000, bytes(1024))] + [vdif(7, frame, 0, bytes(800)) for frame in range(20)]
         report = self.receive(sent).report
         self.assert_stream(report, "s0", malformed=len(sent), placed=0)
-        self.assertIn("not_spead", {finding["cause"] for finding in report["findings"]})
+        cures = self.cures(report, "not_spead")
+        self.assertIn("name it with --format", cures)
+        self.assertNotIn("fits the format", cures)
+
+    def test_a_finding_names_the_known_format_that_all_packets_fit(self):
+        source = random.Random(5)
+        for name in layouts.LAYOUTS:
+            sent = [layouts.make(name, layouts.some_items(name, source), source.randbytes(800), source) for _ in range(50)]
+            other = "pst" if name != "pst" else "vdif"
+            with self.subTest(format=name):
+                self.assertIn(f"fits the format `{name}`: restart with `--format {name}`",
+                              self.cures(self.receive(sent).report, "not_spead"))
+                self.assertIn(f"fits the format `{name}`: compare",
+                              self.cures(self.receive(sent, "--format", other).report, "not_in_format"))
 
     def test_packets_are_heaps_with_items(self):
         sent = [vdif(7, frame, 0, bytes([frame]) * 800) for frame in range(20)]

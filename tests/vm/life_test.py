@@ -71,7 +71,8 @@ class Life(tap_device.TapTest):
         document = json.loads(self.run_program("selftest", "--port", tap_device.DEVICE, "--json", report=False).out)
         found = {finding["subject"]: finding for finding in document["findings"]}
         self.assertEqual(document["failed"], 0, json.dumps(document, indent=1))
-        for shape in ("group", "group to another queue", "group from one source", "group in VLAN 5", "unicast"):
+        for shape in ("group", "group to another queue", "group from one source", "group in VLAN 5", "unicast",
+                      "group of IPv6", "group of IPv6 from one source", "unicast of IPv6"):
             self.assertIn("taken: flow create", found[f"rule: {shape}"]["text"])
         self.assertEqual(found["rules: 128 at once"]["text"], "added, listed, removed")
         self.assertEqual(found["start"]["text"], "isolated")

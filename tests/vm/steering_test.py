@@ -4,6 +4,7 @@ wants. A kernel socket sends; the kernel's own counts of each rule are compared 
 
 import json
 
+import namespaces
 import tap_device
 import threads
 import wire
@@ -15,6 +16,7 @@ heaps = "32MiB"
 [[port]]
 name = "p0"
 device = "{device}"
+{address}
 {receives}
 [end]
 exit_on_stop = true
@@ -28,7 +30,7 @@ port = "p0"
 endpoints = {endpoints}
 lcores = {lcores}
 poll = "{poll}"
-max_packet_size = 1472
+max_packet_size = {size}
 buffer_size = "256KiB"
 [receive.heaps]
 max_bytes = "64KiB"
@@ -46,12 +48,24 @@ def asleep(running):
     return sum(call in WAITS for call in calls)
 
 
-class Steering(tap_device.TapTest):
+class SteeringTest(tap_device.TapTest):
+    def group(self, number):
+        return self.FAMILY.group(number)
+
+    def stray(self, number):
+        """A group that nobody wants, and that has the MAC address of group(number)."""
+        return f"ff15::1:0:0:{number}" if self.FAMILY.is_v6 else f"239.129.1.{number}"
+
+    def endpoint(self, number, more=""):
+        return self.FAMILY.endpoint(self.group(number), more=more)
+
     def receiving(self, *receives, poll="adaptive"):
         """The program with these streams, (name, endpoints, lcores) each, started; the kernel's end is up."""
-        text = CONFIGURATION.format(device=tap_device.DEVICE, receives="".join(
+        address = f'{"address6" if self.FAMILY.is_v6 else "address"} = "{self.FAMILY.near}"'
+        text = CONFIGURATION.format(device=tap_device.DEVICE, address=address, receives="".join(
             RECEIVE.format(name=name, endpoints=json.dumps(endpoints), lcores=lcores, poll=poll,
-                           directory=self.directory / name) for name, endpoints, lcores in receives))
+                           size=1500 - self.FAMILY.headers, directory=self.directory / name)
+            for name, endpoints, lcores in receives))
         file = self.directory / "run.toml"
         file.write_text(text, encoding="utf-8")
         running = self.start("run", "--config", file)
@@ -71,7 +85,7 @@ class Steering(tap_device.TapTest):
         sender, packets, payloads = self.sender(), [], {}
         for count in counts:
             payloads[count] = wire.verify_words(count, 2500)
-            packets += wire.packetise(count, [(0x1000, payloads[count])])
+            packets += wire.packetise(count, [(0x1000, payloads[count])], max_packet_size=1500 - self.FAMILY.headers)
         if stop is not None:
             packets.append(wire.stop(stop))
         for packet in packets:
@@ -102,21 +116,26 @@ class Steering(tap_device.TapTest):
         port = report["ports"][0]
         self.assertEqual(port["info"]["steering"], "rte_flow")
         self.assertEqual({rule["endpoint"]: rule["queues"] for rule in port["rules"]},
-                         {f"{group}:{number}": [rule["queue"]] for (group, number), rule in kernel.items()})
-        for rule in port["rules"]:
-            group, number = rule["endpoint"].split(":")
-            self.assertIn(f"ipv4 dst is {group} / udp dst is {number} / end actions queue index {rule['queues'][0]}",
-                          rule["rule"])
+                         {self.FAMILY.endpoint(group, number): [rule["queue"]]
+                          for (group, number), rule in kernel.items()})
+        version = "ipv6" if self.FAMILY.is_v6 else "ipv4"
+        texts = {rule["endpoint"]: rule["rule"] for rule in port["rules"]}
+        for (group, number), rule in kernel.items():
+            self.assertIn(f"{version} dst is {group} / udp dst is {number} / end actions queue index {rule['queue']}",
+                          texts[self.FAMILY.endpoint(group, number)])
 
+
+class Steering(SteeringTest):
     def test_endpoints_of_one_stream_are_assigned_to_the_queues_of_its_lcores(self):
-        running = self.receiving(("s", ["239.1.1.0+3:7148"], [0, 1]))
+        running = self.receiving(("s", [self.endpoint(1, "+3")], [0, 1]))
         rules = tap_device.rules()
-        self.assertEqual(sorted(rules), [(f"239.1.1.{number}", 7148) for number in range(4)])
+        numbers = range(1, 5)
+        self.assertEqual(sorted(rules), [(self.group(number), 7148) for number in numbers])
         heaps, sent = {}, {}
-        for number in range(4):
-            group = f"239.1.1.{number}"
+        for number in numbers:
+            group = self.group(number)
             self.send(group, range(1, 4), port=7149)
-            self.send(f"239.1.2.{number}", range(1, 4))
+            self.send(self.stray(number), range(1, 4))
             own, sent[group, 7148] = self.send(group, range(1 + 10 * number, 4 + 10 * number))
             heaps.update(own)
         counted = tap_device.rules()
@@ -124,8 +143,8 @@ class Steering(tap_device.TapTest):
         by_queue = {queue: [endpoint for endpoint, rule in counted.items() if rule["queue"] == queue]
                     for queue in range(2)}
         self.assertEqual({queue: len(endpoints) for queue, endpoints in by_queue.items()}, {0: 2, 1: 2})
-        for number in range(4):
-            sent[f"239.1.1.{number}", 7148] += self.send(f"239.1.1.{number}", [], stop=10**6 + number)[1]
+        for number in numbers:
+            sent[self.group(number), 7148] += self.send(self.group(number), [], stop=10**6 + number)[1]
         finished = running.wait()
         self.assert_stream(finished.report, "s", complete=12, received=sum(sent.values()), control=4)
         self.assert_nothing_else_arrived(finished.report, sum(sent.values()))
@@ -135,14 +154,16 @@ class Steering(tap_device.TapTest):
         self.assert_files("s", heaps)
         self.assertNotIn("passed on between lcores", finished.out + finished.err)
 
-    def test_two_streams_each_arrive_on_the_queue_of_their_own_lcore(self):
-        running = self.receiving(("one", ["239.1.1.1:7148"], [0]), ("two", ["239.1.1.2:7148"], [1]))
+    def test_a_group_and_an_address_of_the_port_each_arrive_on_the_queue_of_their_own_lcore(self):
+        own = self.FAMILY.near
+        running = self.receiving(("one", [self.endpoint(1)], [0]), ("two", [self.FAMILY.endpoint(own)], [1]))
         rules = tap_device.rules()
-        self.assertEqual({rule["queue"] for rule in rules.values()}, {0, 1})
+        self.assertEqual({endpoint: rule["queue"] for endpoint, rule in rules.items()},
+                         {(self.group(1), 7148): 0, (own, 7148): 1})
         sent = {}
-        for number, name in ((1, "one"), (2, "two")):
-            self.send(f"239.1.3.{number}", range(1, 4))
-            heaps, sent[name] = self.send(f"239.1.1.{number}", range(1, 21), stop=10**6)
+        for to, stray, name in ((self.group(1), self.stray(1), "one"), (own, own, "two")):
+            self.send(stray, range(1, 4), port=7149)
+            heaps, sent[name] = self.send(to, range(1, 21), stop=10**6)
             with self.subTest(stream=name):
                 running.wait_for(lambda: len(list((self.directory / name).glob("*.bin"))) == 20, f"heaps of {name}")
                 self.assert_files(name, heaps)
@@ -154,6 +175,24 @@ class Steering(tap_device.TapTest):
         self.assert_nothing_else_arrived(finished.report, sum(sent.values()))
         self.assertNotIn("passed on between lcores", finished.out + finished.err)
 
+    def test_only_the_named_source_arrives(self):
+        running = self.receiving(("one", [f"{self.endpoint(1)}@{self.FAMILY.far}"], [0]),
+                                 ("two", [f"{self.endpoint(2)}@{self.FAMILY.host(99)}"], [1]))
+        self.send(self.group(2), range(1, 4))
+        heaps, packets = self.send(self.group(1), range(1, 4))
+        running.wait_for(lambda: len(list((self.directory / "one").glob("*.bin"))) == 3, "heaps")
+        running.interrupt()
+        report = running.wait().report
+        self.assert_files("one", heaps)
+        self.assert_stream(report, "two", received=0)
+        self.assert_nothing_else_arrived(report, packets)
+
+
+class Steering6(Steering):
+    FAMILY = namespaces.V6
+
+
+class Lcores(SteeringTest):
     def test_each_lcore_sleeps_until_its_queue_has_packets(self):
         running = self.receiving(("one", ["239.1.1.1:7148"], [0]), ("two", ["239.1.1.2:7148"], [1]), poll="interrupt")
         packets = 0
@@ -170,18 +209,6 @@ class Steering(tap_device.TapTest):
             self.assert_stream(finished.report, name, complete=3)
         self.assert_nothing_else_arrived(finished.report, packets)
         self.assertEqual([lcore["poll"] for lcore in finished.report["lcores"]], ["interrupt", "interrupt"])
-
-    def test_only_the_named_source_arrives(self):
-        running = self.receiving(("one", [f"239.1.1.1:7148@{tap_device.ADDRESS}"], [0]),
-                                 ("two", ["239.1.1.2:7148@10.9.0.99"], [1]))
-        self.send("239.1.1.2", range(1, 4))
-        heaps, packets = self.send("239.1.1.1", range(1, 4))
-        running.wait_for(lambda: len(list((self.directory / "one").glob("*.bin"))) == 3, "heaps")
-        running.interrupt()
-        report = running.wait().report
-        self.assert_files("one", heaps)
-        self.assert_stream(report, "two", received=0)
-        self.assert_nothing_else_arrived(report, packets)
 
     def test_the_interface_goes_with_the_program(self):
         for _ in range(2):

@@ -31,6 +31,10 @@ def packets_of_streams(rx):
 
 
 class TapTest(harness.ProgramTest):
+    """A subclass with FAMILY = V6 runs the same tests over IPv6."""
+
+    FAMILY = namespaces.V4
+
     def setUp(self):
         super().setUp()
         if not in_guest():
@@ -39,13 +43,20 @@ class TapTest(harness.ProgramTest):
     def bring_up(self):
         """The kernel's end of the wire: an address, and all multicast goes this way."""
         namespaces.ip("addr", "add", f"{ADDRESS}/24", "dev", INTERFACE)
+        if self.FAMILY.is_v6:
+            namespaces.ip("addr", "add", f"{self.FAMILY.far}/{self.FAMILY.bits}", "dev", INTERFACE, "nodad")
         namespaces.ip("link", "set", INTERFACE, "up")
         namespaces.ip("route", "add", "224.0.0.0/4", "dev", INTERFACE)
 
     def sender(self):
         """A socket that sends multicast towards the program."""
-        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        made = socket.socket(self.FAMILY.kind, socket.SOCK_DGRAM)
         self.addCleanup(made.close)
+        if self.FAMILY.is_v6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, socket.if_nametoindex(INTERFACE))
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_LOOP, 0)
+            made.bind((self.FAMILY.far, 0))
+            return made
         made.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(ADDRESS))
         made.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_LOOP, 0)
         return made
@@ -65,7 +76,7 @@ def interface_is_there():
 
 def rules():
     """The rules of endpoints as the kernel has them: {(group, port): {"queue", "packets"}}. Those that bring the port
-    its own ARP and IGMP are left out."""
+    its own ARP, IGMP, MLD and NDP are left out."""
     done = subprocess.run(["tc", "-statistics", "-json", "filter", "show", "dev", INTERFACE, "parent", "1:"], check=True,
                           capture_output=True, text=True, env={**os.environ, "PATH": namespaces.PATH})
     found = {}

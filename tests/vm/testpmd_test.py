@@ -110,5 +110,8 @@ class NetTap(tap_device.TapTest):
         spread = rule("239.1.1.5", 7148, 1).replace("queue index 1", "rss types ipv4 l3-src-only end queues 0 1 end")
         self.assertNotIn("Bad arguments", pmd.do(spread, "Bad arguments|PMD error|created").group())
 
+        six = "flow create 0 ingress pattern eth dst is 33:33:00:00:00:01 / ipv6 dst is ff15::1 / udp dst is 7148"
+        pmd.do(f"{six} / end actions queue index 1 / end", "rule #[0-9]+ created")
+
         # It cannot count: a user of the rule must do without.
         pmd.do(rule("239.1.1.1", 7148, 0).replace("queue index", "count / queue index"), "not supported")

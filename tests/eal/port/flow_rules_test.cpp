@@ -216,6 +216,18 @@ TEST_F(FlowRulesTest, Ipv6ThatComesLaterAsksAgainForMldAndNdp) {
     EXPECT_TRUE(card.rules.empty());
 }
 
+TEST_F(FlowRulesTest, ASenderOfIpv6ThatComesLaterAsksAgainForMldAndNdp) {
+    card.ipv6 = false;
+    rules.add_host_rules(2, false);
+    EXPECT_THAT(error_of([&] { rules.use_ipv6(); }), HasSubstr("MLD and NDP, which the program answers"));
+    card.ipv6 = true;
+    rules.use_ipv6();
+    EXPECT_EQ(card.rules.size(), 3U);
+    rules.use_ipv6();
+    EXPECT_EQ(card.rules.size(), 3U) << "one is enough";
+    rules.clear();
+}
+
 TEST_F(FlowRulesTest, APortWithoutHostsOfOurOwnNeedsNoRuleForThem) {
     rules.add(rule_for("[ff15::1]:7148", 0));
     EXPECT_EQ(card.rules.size(), 1U);
@@ -276,6 +288,23 @@ TEST_F(CardPortTest, RulesAreGivenAnewAtEveryStart) {
         port->stop();
     }
     EXPECT_TRUE(card.rules.empty());
+}
+
+TEST_F(CardPortTest, Ipv6ThatComesLaterIsUsedAtEveryLaterStart) {
+    const auto port = open(1);
+    card.ipv6 = false;
+    port->start();
+    port->add_host_rules(0);
+    EXPECT_EQ(card.rules.size(), 2U);
+    EXPECT_THAT(error_of([&] { port->use_ipv6(); }), HasSubstr("MLD and NDP"));
+    card.ipv6 = true;
+    port->use_ipv6();
+    EXPECT_EQ(card.rules.size(), 3U);
+    port->stop();
+
+    card.ipv6 = false;
+    port->start();
+    EXPECT_THAT(error_of([&] { port->add_host_rules(0); }), HasSubstr("MLD and NDP"));
 }
 
 TEST_F(CardPortTest, ACardThatDoesNotIsolateSaysSo) {

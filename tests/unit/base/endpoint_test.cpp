@@ -191,7 +191,7 @@ TEST(Endpoint, WrongIpv6TextsAreRefusedWithTheFix) {
     expect_usage_error([] { parse_endpoints("ff15::1:7148"); }, {"[ADDRESS]:PORT"});
     expect_usage_error([] { parse_endpoints("[ff15::1:7148"); }, {"`]` is missing"});
     expect_usage_error([] { parse_endpoints("[ff15::1]7148"); }, {"`7148` follows"});
-    expect_usage_error([] { parse_endpoints("[ff15::1]"); }, {"UDP port is missing"});
+    expect_usage_error([] { parse_endpoints("[ff15::1]"); }, {"UDP port is missing", "as in [ff15::1]:7148"});
     expect_usage_error([] { parse_endpoints("[ff15::1]:0"); }, {"not a UDP port"});
     expect_usage_error([] { parse_endpoints("[239.1.2.3]:7148"); }, {"`239.1.2.3`", "IPv6"});
     expect_usage_error([] { parse_endpoints("[ff15::1]:7148@10.0.0.7"); },

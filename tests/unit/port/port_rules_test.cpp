@@ -19,6 +19,7 @@ class WrittenTable final : public RuleTable {
     void add_host_rules(std::uint16_t queue, bool ipv6) override {
         calls_.push_back("host " + std::to_string(queue) + (ipv6 ? " 6" : ""));
     }
+    void use_ipv6() override { calls_.emplace_back("6"); }
     void remove(const Endpoint& endpoint) override { calls_.push_back("remove " + to_string(endpoint)); }
     void clear() noexcept override {}
     std::vector<RuleState> rules() const override { return std::vector<RuleState>(2); }
@@ -44,6 +45,7 @@ TEST_F(PortRulesTest, ChangesDoNothingWithoutATable) {
     rules.use(nullptr);
     rules.add({endpoint, {0}, {}});
     rules.add_host_rules(0, false);
+    rules.use_ipv6();
     rules.remove(endpoint);
     EXPECT_TRUE(rules.rules().empty());
     EXPECT_TRUE(rules.passed().empty());
@@ -55,13 +57,14 @@ TEST_F(PortRulesTest, AreThoseOfTheTableUntilItIsDropped) {
     use();
     rules.add({endpoint, {0}, {}});
     rules.add_host_rules(1, true);
+    rules.use_ipv6();
     rules.remove(endpoint);
     EXPECT_EQ(rules.rules().size(), 2U);
     EXPECT_EQ(rules.passed().size(), 3U);
     rules.drop();
     EXPECT_TRUE(rules.rules().empty());
     const std::string name = to_string(endpoint);
-    EXPECT_EQ(calls, (std::vector<std::string>{"add " + name, "host 1 6", "remove " + name, "gone"}));
+    EXPECT_EQ(calls, (std::vector<std::string>{"add " + name, "host 1 6", "6", "remove " + name, "gone"}));
 }
 
 TEST_F(PortRulesTest, AreReportedOutOfForceOnceInTheLifeOfThePort) {

@@ -7,6 +7,7 @@
 #include "stats/diagnosis.hpp"
 #include "stats/since.hpp"
 #include "tests/unit/stats/cure_rows.hpp"
+#include "tests/unit/stats/format_cause_rows.hpp"
 #include "tests/unit/stats/option_cure_rows.hpp"
 #include "tests/unit/stats/port_cause_rows.hpp"
 #include "tests/unit/stats/stream_cause_rows.hpp"
@@ -116,6 +117,7 @@ void check_all(const CauseRow (&rows)[N]) {
 TEST(Cures, EveryCauseHasSomeAndTheirCommandsEnd) {
     check_all(kPortCauseRows);
     check_all(kStreamCauseRows);
+    check_all(kFormatCauseRows);
 }
 
 TEST(Cures, AnInterfaceIsOneWordOfTheShell) {
@@ -159,6 +161,16 @@ TEST(Cures, AStreamOfWhichOnlyFragmentsComeIsToldOfThemAtThePortThatHasThem) {
     s.ports[1].reassembly_places = 256;
     EXPECT_EQ(diagnose(s).at(0).what.find("fragments"), std::string::npos)
         << "those are broken, or of others";
+}
+
+TEST(Cures, AFormatThatPacketsFitIsSetAtThePrompt) {
+    Snapshot s = known();
+    s.streams[0].fits_format = "vdif";
+    set(s, PacketOutcome::malformed);
+    EXPECT_EQ(diagnose(s).at(0).cures.at(0),
+              "a sample of these packets fits the format `vdif`: run `dpdk-spead attach /run/x.sock -- "
+              "stream set s0 format "
+              "vdif`; to keep it, set `format = \"vdif\"` in [[receive]] of s0 in /etc/x.toml");
 }
 
 TEST(Cures, AStrayThatWasAddedIsNotProposedAgain) {

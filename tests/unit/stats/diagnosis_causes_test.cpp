@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/stats/format_cause_rows.hpp"
 #include "tests/unit/stats/port_cause_rows.hpp"
 #include "tests/unit/stats/stream_cause_rows.hpp"
 
@@ -33,6 +34,7 @@ std::string name_of_row(const testing::TestParamInfo<CauseRow>& row) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OfPorts, Causes, testing::ValuesIn(kPortCauseRows), name_of_row);
+INSTANTIATE_TEST_SUITE_P(OfFormats, Causes, testing::ValuesIn(kFormatCauseRows), name_of_row);
 INSTANTIATE_TEST_SUITE_P(OfStreams, Causes, testing::ValuesIn(kStreamCauseRows), name_of_row);
 
 TEST(DiagnosisCauses, EveryCauseHasARowAndAName) {

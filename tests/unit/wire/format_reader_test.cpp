@@ -150,12 +150,14 @@ class Model {
 
 TEST(FormatReader, AgreesWithAPlainModel) {
     test::RandomFormat random(11);
-    std::array<int, 3> seen{};
-    for (int i = 0; i < 2000; i++) {
+    std::array<std::uint64_t, 3> seen{};
+    constexpr std::uint64_t kPackets = 200;  // of a format
+    const std::uint64_t formats = std::max<std::uint64_t>(1, test::random_packets() / kPackets);
+    for (std::uint64_t i = 0; i < formats; i++) {
         const PacketFormat format = random.format();
         ASSERT_NO_THROW(format.check());
         const FormatReader reader(format);
-        for (int j = 0; j < 200; j++) {
+        for (std::uint64_t j = 0; j < kPackets; j++) {
             const std::vector<std::uint8_t> d = random.datagram(format);
             const Read got = read(reader, d);
             const Read expected = Model(format, d).read();
@@ -169,8 +171,9 @@ TEST(FormatReader, AgreesWithAPlainModel) {
             ASSERT_EQ(got.words, expected.words);
         }
     }
-    for (const int n : seen)
-        EXPECT_GT(n, 20'000) << "the random packets miss a verdict";
+    for (const std::uint64_t n : seen)
+        EXPECT_GT(n, formats * kPackets / 20) << "the random packets miss a verdict";
+    RecordProperty("packets", std::to_string(formats * kPackets));
 }
 
 }  // namespace

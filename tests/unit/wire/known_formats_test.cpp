@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wire/known_formats.hpp"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <random>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/byte_order.hpp"
+#include "tests/unit/wire/random_format.hpp"
 #include "wire/flavour.hpp"
 #include "wire/format_reader.hpp"
 
@@ -239,6 +243,168 @@ TEST(KnownFormats, ReadVdif) {
             EXPECT_EQ(vdif.read(d), Verdict::good) << "padded";
             EXPECT_EQ(vdif.packet.payload_length, d.size() - 1 - header);
         }
+    }
+}
+
+/// Reads the lowest bytes of a value.
+std::uint64_t from_little(const Bytes& d, std::size_t at, unsigned bytes) {
+    std::uint64_t value = 0;
+    for (unsigned i = bytes; i > 0; i--)
+        value = value << 8 | d[at + i - 1];
+    return value;
+}
+std::uint64_t from_big(const Bytes& d, std::size_t at, unsigned bytes) {
+    std::uint64_t value = 0;
+    for (unsigned i = 0; i < bytes; i++)
+        value = value << 8 | d[at + i];
+    return value;
+}
+
+/// Holds what a decoder has to find in a datagram.
+struct Expected {
+    Verdict verdict = Verdict::malformed;
+    std::uint64_t count = 0;
+    std::uint64_t length = 0;  ///< of the payload
+    Items items{};
+};
+
+bool is_spead(const Bytes& d) {
+    return d[0] == 0x53 && d[1] == 4 && d[2] >= 1 && d[2] <= 7 && d[2] + d[3] == 8 && d[4] == 0 &&
+           d[5] == 0 && (d[6] != 0 || d[7] != 0);
+}
+
+Expected decode_pst(const Bytes& d) {
+    if (d.size() < 96 || from_little(d, 60, 4) != 0xBEADFEED)
+        return {};
+    const std::uint64_t sequence = from_little(d, 0, 8) % (1ULL << 35), channel = from_little(d, 48, 4),
+                        beam = from_little(d, 58, 2);
+    if (channel >= 1U << 17 || beam >= 1U << 11)
+        return {};
+    if (from_little(d, 54, 2) == 0)
+        return {Verdict::invalid};
+    return {Verdict::good, (sequence * (1U << 17) + channel) * (1U << 11) + beam, d.size() - 96,
+            Items{{0x1600, sequence},
+                  {0x1601, from_little(d, 16, 4)},
+                  {0x4103, channel},
+                  {0x4104, from_little(d, 52, 2)},
+                  {0x4105, from_little(d, 56, 2)},
+                  {0x4101, beam},
+                  {0x1602, from_little(d, 72, 6)}}};
+}
+
+Expected decode_ata(const Bytes& d) {
+    if (d.size() < 16 || is_spead(d))
+        return {};
+    const std::uint64_t channel = from_big(d, 4, 2), antenna = from_big(d, 6, 2),
+                        time = from_big(d, 8, 8) % (1ULL << 38);
+    if (antenna >= 512)
+        return {};
+    return {Verdict::good, (time * 65536 + channel) * 512 + antenna, d.size() - 16,
+            Items{{0x1600, time},
+                  {0x4101, antenna},
+                  {0x4103, channel},
+                  {0x4104, from_big(d, 2, 2)},
+                  {0x4106, d[1]}}};
+}
+
+Expected decode_snap2(const Bytes& d) {
+    if (d.size() < 32 || is_spead(d))
+        return {};
+    const std::uint64_t sequence = from_big(d, 0, 8) % (1ULL << 40), channel = from_big(d, 24, 4),
+                        pol = from_big(d, 28, 4);
+    if (channel >= 8192 || pol >= 1024)
+        return {};
+    return {Verdict::good, (sequence * 8192 + channel) * 1024 + pol, d.size() - 32,
+            Items{{0x1600, sequence},
+                  {0x1603, from_big(d, 8, 4)},
+                  {0x4103, channel},
+                  {0x4101, pol},
+                  {0x4107, from_big(d, 20, 4)}}};
+}
+
+Expected decode_vdif(const Bytes& d, bool legacy) {
+    const std::size_t header = legacy ? 16 : 32;
+    if (d.size() < header || is_spead(d))
+        return {};
+    const bool invalid = d[3] >> 7 != 0;
+    const std::uint64_t second = from_little(d, 0, 4) & 0x3FFFFFFF, frame = from_little(d, 4, 3),
+                        bytes = from_little(d, 8, 3) * 8, thread = from_little(d, 14, 2) & 0x3FF;
+    if ((d[3] >> 6 & 1) != (legacy ? 1 : 0) || second >= 1U << 29 || bytes < header || bytes > d.size())
+        return {};
+    if (invalid)
+        return {Verdict::invalid};
+    return {Verdict::good, (second * (1U << 24) + frame) * 1024 + thread, bytes - header,
+            Items{{0x1600, second},
+                  {0x1601, frame},
+                  {0x4101, thread},
+                  {0x4100, from_little(d, 12, 2)},
+                  {0x1604, d[7] & 0x3FU}}};
+}
+
+Expected decode(std::string_view name, const Bytes& d) {
+    if (name == "pst")
+        return decode_pst(d);
+    if (name == "ata")
+        return decode_ata(d);
+    if (name == "snap2")
+        return decode_snap2(d);
+    return decode_vdif(d, name == "vdif_legacy");
+}
+
+/// Makes a datagram of random length and content. Where a format wants a value, it often has that.
+Bytes hostile(Random& random) {
+    Bytes d = random.bytes(random.bits(3) == 0 ? random.bits(7) : 96 + 8 * random.bits(6) + random.bits(2));
+    const auto often = [&](std::size_t end) { return d.size() >= end && random.bits(2) != 0; };
+    if (random.bits(4) == 0 && d.size() >= 8)
+        big(d, 0, 8, 0x5304030500000000 + random.bits(3));
+    if (random.bits(1) != 0) {
+        if (often(64))
+            little(d, 60, 4, 0xBEADFEED);
+        if (often(52))
+            little(d, 48, 4, random.bits(18));
+        if (often(60))
+            little(d, 58, 2, random.bits(12));
+        if (random.bits(1) == 0 && d.size() >= 56)
+            little(d, 54, 2, 0);
+        return d;
+    }
+    if (often(8))
+        d[6] = static_cast<std::uint8_t>(random.bits(2));
+    if (often(12))
+        little(d, 8, 3, d.size() / 8 + 1 - random.bits(2));
+    if (often(28))
+        big(d, 24, 4, random.bits(14));
+    if (often(32))
+        big(d, 28, 4, random.bits(11));
+    return d;
+}
+
+TEST(KnownFormats, AgreeWithDecodersOfThePublishedLayouts) {
+    Random random;
+    std::map<std::string_view, std::array<std::uint64_t, 3>> seen;
+    std::map<std::string_view, Reading> readings;
+    for (const KnownFormat& f : known_formats())
+        readings.emplace(f.name, Reading(f.name));
+    const std::uint64_t packets = test::random_packets() / known_formats().size();
+    for (std::uint64_t i = 0; i < packets; i++) {
+        const Bytes d = hostile(random);
+        for (auto& [name, reading] : readings) {
+            const Expected expected = decode(name, d);
+            const Verdict verdict = reading.read(d);
+            ASSERT_EQ(verdict, expected.verdict) << name << ", packet " << i;
+            seen[name][static_cast<std::size_t>(verdict)]++;
+            if (verdict != Verdict::good)
+                continue;
+            ASSERT_EQ(reading.packet.count, expected.count) << name << ", packet " << i;
+            ASSERT_EQ(reading.packet.payload_length, expected.length) << name << ", packet " << i;
+            ASSERT_EQ(reading.items, expected.items) << name << ", packet " << i;
+        }
+    }
+    for (const auto& [name, verdicts] : seen) {
+        EXPECT_GT(verdicts[static_cast<std::size_t>(Verdict::good)], packets / 100) << name;
+        EXPECT_GT(verdicts[static_cast<std::size_t>(Verdict::malformed)], packets / 100) << name;
+        if (name == "pst" || name.starts_with("vdif"))
+            EXPECT_GT(verdicts[static_cast<std::size_t>(Verdict::invalid)], packets / 100) << name;
     }
 }
 

@@ -71,6 +71,7 @@ TEST(PacketFormat, ExtendsAndReplacesAKnownOne) {
 TEST(PacketFormat, RefusesTextWithItsPlace) {
     refused("", {"0 bytes", "header"});
     refused("vdiff", {"`vdiff`", "character 1", "vdif", "header"});
+    refused("spead", {"without a format receives SPEAD", "known format pst"});
     refused("header 32; feild a: u8 at 0", {"`feild`", "character 12", "did you mean `field`"});
     refused("header x", {"`x`", "bytes of the header"});
     refused("header 2000", {"`2000`", "too much"});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <random>
 #include <string>
 #include <vector>
@@ -11,6 +12,13 @@
 #include "wire/packet_format.hpp"
 
 namespace spead::wire::test {
+
+/// Returns the random packets that a test reads: DPDK_SPEAD_FORMAT_PACKETS, if it is set.
+inline std::uint64_t random_packets() {
+    constexpr std::uint64_t kUsual = 400'000;
+    const char* const asked = std::getenv("DPDK_SPEAD_FORMAT_PACKETS");
+    return asked != nullptr ? std::strtoull(asked, nullptr, 10) : kUsual;
+}
 
 /// Makes random declarations that pass check(), and packets for them that often obey.
 class RandomFormat {

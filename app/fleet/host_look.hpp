@@ -37,7 +37,7 @@ struct HostLook {
 };
 
 /// Names the metrics that look_at() reads.
-inline constexpr std::array<std::string_view, 17> kShownMetrics{"spead_shard_info",
+inline constexpr std::array<std::string_view, 20> kShownMetrics{"spead_shard_info",
                                                                 "spead_build_info",
                                                                 "spead_plan_endpoints",
                                                                 "spead_stream_bytes_per_second",

@@ -403,8 +403,9 @@ TEST(KnownFormats, AgreeWithDecodersOfThePublishedLayouts) {
     for (const auto& [name, verdicts] : seen) {
         EXPECT_GT(verdicts[static_cast<std::size_t>(Verdict::good)], packets / 100) << name;
         EXPECT_GT(verdicts[static_cast<std::size_t>(Verdict::malformed)], packets / 100) << name;
-        if (name == "pst" || name.starts_with("vdif"))
+        if (name == "pst" || name.starts_with("vdif")) {
             EXPECT_GT(verdicts[static_cast<std::size_t>(Verdict::invalid)], packets / 100) << name;
+        }
     }
 }
 

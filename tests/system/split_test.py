@@ -44,7 +44,7 @@ class Split(harness.ProgramTest):
         self.assertEqual(len(found), 1, str(finished))
         longest = stream["info"]["longest_header"]
         self.assertEqual(longest, 42 + 8 + 8 * 34)
-        self.assertIn(f"`split` of the port to {longest}", str(found[0]))
+        self.assertIn(f"restart with `--split {longest}`", str(found[0]))
         cured = self.run_program(*words, "--split", longest)
         self.assert_stream(cured.report, "s0", header_in_device=0, complete=20)
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cstdio>
 #include <regex>
 #include <string>
 #include <vector>
@@ -20,8 +21,20 @@ namespace rows = stats::test;
 
 constexpr const char* kPlacement = "heap 64; time: heap [8]";
 
+/// Returns the word that a shell makes of a quoted one.
+std::string unquoted(const std::string& word) {
+    std::string text;
+    FILE* const shell = popen(("printf %s " + word).c_str(), "r");
+    EXPECT_NE(shell, nullptr);
+    for (int c = 0; shell != nullptr && (c = fgetc(shell)) != EOF;)
+        text += static_cast<char>(c);
+    EXPECT_EQ(pclose(shell), 0) << word;
+    return text;
+}
+
 /// Returns the value that a user gives in place of a word in capitals; another one as it is.
-std::string given(const std::string& value) {
+std::string given(const std::string& word) {
+    const std::string value = word.find('\'') == word.npos ? word : unquoted(word);
     return value == "DIRECTORY" ? "/data/other" : value == "PLACEMENT" ? kPlacement : value;
 }
 
@@ -70,6 +83,12 @@ std::vector<config::Setting> settings_in(const std::string& cure) {
                               given(m[2].str()));
          });
     each("restart with `(--\\S+) ([^`]+)`", [&all](const std::smatch& m) {
+        if (m[1] == "--sink") {
+            const std::string sink = given(m[2].str());
+            all.emplace_back("sink.kind", sink.substr(0, sink.find(':')));
+            all.emplace_back("sink.directory", sink.substr(sink.find(':') + 1));
+            return;
+        }
         for (const std::string& path : config::key_paths("receive"))
             // A port is not the stream's to change.
             if (path != "port" && config::find_key("receive", path)->option == m[1].str())

@@ -34,12 +34,15 @@ class ImpairTest(harness.ProgramTest):
     def device(self, role):
         return f"net_memif0,role={role},socket={self.directory}/a.sock,socket-abstract=no"
 
-    def assert_counts(self, send, given, case, sent):
+    def assert_counts(self, send, given, case, sent, groups=True):
+        """`groups`: all of those that are reordered are whole."""
         impaired = send["impaired"]
         self.assertEqual(send["packets"], given)
-        self.assertEqual({name: impaired[name] for name in ("lost", "duplicated", "corrupted", "reordered", "sent")},
-                         {"lost": case.lost, "duplicated": case.duplicated, "corrupted": case.corrupted,
-                          "reordered": case.reordered, "sent": sent})
+        expected = {"lost": case.lost, "duplicated": case.duplicated, "corrupted": case.corrupted,
+                    "reordered": case.reordered, "sent": sent}
+        if not groups:
+            del expected["reordered"]
+        self.assertEqual({name: impaired[name] for name in expected}, expected)
         self.assertEqual((impaired["dropped"], impaired["delayed"]), (0, 0))
         self.assertEqual(sent, given - case.lost + case.duplicated)
 
@@ -112,7 +115,8 @@ class Receiver(ImpairTest):
             with self.subTest(case=str(case)):
                 arrived = case.apply(plain)
                 stream, send = self.receive(case)
-                self.assert_counts(send, len(plain), case, len(arrived))
+                # A group waits for a second at most, and a receiver without a CPU takes longer.
+                self.assert_counts(send, len(plain), case, len(arrived), groups=False)
                 lost = [number for number in range(len(plain)) if case.is_lost(number)]
                 heaps = collections.Counter(heap_of(frame)[0] for frame in plain[:stop])
                 holes = {heap_of(plain[number])[0] for number in lost if number != stop}

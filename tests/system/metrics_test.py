@@ -299,13 +299,25 @@ class Metrics(Serving):
         running.wait()
         self.assertEqual((checked.returncode, checked.stdout, checked.stderr), (0, "", ""))
 
+    def names_of_chunks(self):
+        """The names of the metrics of a stream with chunks."""
+        running = self.start("recv", "239.1.1.1:7148", "--port", "net_ring0", "--placement", "heap 4096; time: heap [2]",
+                             "--metrics", 0)
+        running.wait_for(lambda: "Ctrl-C ends" in running.text(1), "start")
+        url = re.search(r"metrics are at (http://127\.0\.0\.1:\d+/metrics)", running.text(1)).group(1)
+        running.wait_for(lambda: "spead_stream_chunks_taken_total" in fetch(url), "a snapshot")
+        names = {name for name, _ in samples(fetch(url))}
+        running.interrupt()
+        running.wait()
+        return names
+
     def test_dashboard_and_rules_ask_for_what_there_is(self):
         running, url = self.start_serving()
         client = self.connect(running)
         self.settled(running, client)
         # Rates are there from the second snapshot on.
         running.wait_for(lambda: client.ask("/spead/info")["sequence"] > 1, "a second snapshot")
-        names = {name for name, _ in samples(fetch(url))}
+        names = {name for name, _ in samples(fetch(url))} | self.names_of_chunks()
         running.interrupt()
         running.wait()
         dashboards = list((Path(os.environ["DPDK_SPEAD_SOURCE_ROOT"]) / "config/grafana").glob("*.json"))

@@ -133,7 +133,9 @@ class Receive(FragmentTest):
             with self.subTest(endpoint=endpoint):
                 _, cures = self.only_fragments(XDP, endpoint, sender, [f"some for {endpoint} to the kernel (10, the last "
                                                                        f"from {source})", "IP fragments"])
-                self.assertIn("restart with `--port net_kernel0,iface=dut`", cures[0])
+                # The check comes before the change.
+                self.assertIn("`ethtool -l dut`", cures[0])
+                self.assertIn("restart with `--port net_kernel0,iface=dut`", cures[1])
 
     def test_the_kernels_sockets_have_whole_packets(self):
         running = self.receiving("net_kernel0,iface=dut", f"[{GROUP6}]:7148", "--exit-on-stop")

@@ -44,6 +44,8 @@ std::vector<std::string> words_in(const HttpRequest& request, const ChangePath& 
     const nlohmann::json body = parse_foreign(request.body);
     if (!body.is_object())
         throw BadBody("the body is no JSON object; write {\"stream\": \"s0\"}");
+    if (const std::string name = repeated_name(request.body); !name.empty())
+        throw_usage(name, "the body has it twice; send it once");
     return words_of(change, body);
 }
 

@@ -113,8 +113,10 @@ AssemblePasses::AssemblePasses(const AssemblePoint& point, LcoreCrew& crew)
     : point_(point),
       crew_(crew),
       packets_(point.packets()),
-      queue_(kWhere, packets_, point.sizes(),
-             [&point](std::uint64_t i, rte_mbuf& mbuf) { build_assemble_packet(point, i, mbuf); }) {
+      queue_(
+          kWhere, packets_, point.sizes(),
+          [&point](std::uint64_t i, rte_mbuf& mbuf) { build_assemble_packet(point, i, mbuf); },
+          point.descriptors) {
     agent_.set_stores(runtime::stores_rule(port::this_machine().files, crew.cpu_of(0), {crew.cpu_of(0)}));
     const std::uint64_t block = std::max<std::uint64_t>(std::bit_ceil(point.heap), 256);
     const std::uint64_t open = std::uint64_t{point.streams} * point.live;
@@ -135,9 +137,12 @@ AssemblePasses::AssemblePasses(const AssemblePoint& point, LcoreCrew& crew)
     source_.queue = queue_.queue();
     source_.flows = recv::FlowCache(point.streams);
     if (point.two_paths) {
-        copies_.emplace(kWhere, packets_, point.sizes(), [&point](std::uint64_t i, rte_mbuf& mbuf) {
-            build_assemble_packet(point, i, mbuf, kAssembleCopies);
-        });
+        copies_.emplace(
+            kWhere, packets_, point.sizes(),
+            [&point](std::uint64_t i, rte_mbuf& mbuf) {
+                build_assemble_packet(point, i, mbuf, kAssembleCopies);
+            },
+            point.descriptors);
         copies_source_.queue = copies_->queue();
         copies_source_.flows = recv::FlowCache(point.streams);
     }
@@ -211,8 +216,9 @@ AssembleResult AssemblePasses::run(double seconds, std::uint32_t rounds,
     for (std::size_t i = 0; i < ours.size(); i++)
         ratio.push_back(copies.limit()[i] / ours[i]);
     r.packets = packets_;
-    r.frame_memory = packets_ * point_.sizes().element;
+    r.frame_memory = packets_ * point_.packet_bytes();
     r.heap_memory = heap_memory_;
+    r.packet_pages = queue_.pages();
     r.heap_pages = arena_.backing();
     r.ns = median_of(ours);
     r.copy_ns = median_of(copies.limit());
@@ -346,8 +352,8 @@ void AssemblePasses::record_addresses() {
     for (const auto& c : consumers_)
         c->record_into(nullptr);
     std::vector<CopyJob>& jobs = jobs_.emplace_back();
-    for (rte_mbuf* const m : queue_.in_order()) {
-        const PrebuiltPacket p(kWhere, *m);
+    for (std::uint64_t i = 0; i < packets_; i++) {
+        const PrebuiltPacket p(kWhere, queue_.frame(i));
         const auto recorded = [&] { return bases[p.udp.dst_ip - kAssembleGroup].at(p.spead.heap_cnt); };
         std::byte* const base = instead_.length() != 0 ? next_instead() : const_cast<std::byte*>(recorded());
         jobs.push_back({base + p.spead.payload_offset, p.payload.data(), p.spead.payload_length});

@@ -11,7 +11,7 @@ namespace spead::app {
 
 std::uint64_t AssemblePoint::packets() const {
     const std::uint64_t group = packets_per_heap() * streams * live;
-    return std::max<std::uint64_t>(1, packet_set / sizes().element / group) * group;
+    return std::max<std::uint64_t>(1, packet_set / packet_bytes() / group) * group;
 }
 
 void build_assemble_packet(const AssemblePoint& point, std::uint64_t i, rte_mbuf& mbuf,

@@ -40,12 +40,15 @@ struct AssemblePoint {
     Reuse reuse = Reuse::fifo;
     Reader reader = Reader::none;
     memory::CopySetting copy = memory::CopySetting::automatic;
-    bool lend = false;         ///< heaps refer to the packets instead of copying them
-    bool two_paths = false;    ///< a second queue brings a copy of each burst after it
-    bool silent_path = false;  ///< with two_paths: it brings nothing
+    std::uint32_t descriptors = 0;  ///< mbufs that carry the packets by turns; 0: each has its own
+    bool lend = false;              ///< heaps refer to the packets instead of copying them
+    bool two_paths = false;         ///< a second queue brings a copy of each burst after it
+    bool silent_path = false;       ///< with two_paths: it brings nothing
 
     std::uint64_t packets_per_heap() const { return (heap + payload - 1) / payload; }
     PrebuiltSizes sizes() const { return {kItems, payload}; }
+    std::uint32_t packet_bytes() const { return descriptors == 0 ? sizes().element : sizes().frame; }
+    std::uint64_t mbufs() const { return descriptors == 0 ? packets() : descriptors; }
     /// Returns the packets of one pass: they fill their set, and every heap is whole.
     std::uint64_t packets() const;
 };

@@ -37,29 +37,40 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> sets_of(const BenchOptions&
     return sets;
 }
 
+/// Returns how many mbufs carry the packets by turns; 0: each lies in its own.
+std::vector<std::uint32_t> mbufs_of(const BenchOptions& o) {
+    return o.descriptors.empty() ? std::vector<std::uint32_t>{0} : o.descriptors;
+}
+
+/// Adds a combination, and each way in which it is measured again.
+void add_points(const BenchOptions& o, const AssemblePoint& plain, std::vector<AssemblePoint>& points) {
+    points.push_back(plain);
+    if (o.lend) {
+        points.push_back(plain);
+        points.back().lend = true;
+    }
+    if (o.two_paths) {
+        points.push_back(plain);
+        points.back().two_paths = true;
+    }
+    if (o.silent_path) {
+        points.push_back(plain);
+        points.back().two_paths = points.back().silent_path = true;
+    }
+}
+
 std::vector<AssemblePoint> points_of(const BenchOptions& o) {
     std::vector<AssemblePoint> points;
     for (const auto& [packet_set, heap_set] : sets_of(o))
         for (const std::uint64_t heap : o.heap_sizes)
             for (const std::uint32_t payload : o.payload_sizes)
                 for (const std::uint32_t streams : o.streams)
-                    for (const std::uint32_t live : o.live_heaps) {
-                        points.push_back({payload, heap == 0 ? payload : heap, packet_set, heap_set, streams,
-                                          live, o.reuse, o.reader, o.copy});
-                        const AssemblePoint plain = points.back();
-                        if (o.lend) {
-                            points.push_back(plain);
-                            points.back().lend = true;
-                        }
-                        if (o.two_paths) {
-                            points.push_back(plain);
-                            points.back().two_paths = true;
-                        }
-                        if (o.silent_path) {
-                            points.push_back(plain);
-                            points.back().two_paths = points.back().silent_path = true;
-                        }
-                    }
+                    for (const std::uint32_t live : o.live_heaps)
+                        for (const std::uint32_t mbufs : mbufs_of(o))
+                            add_points(o,
+                                       {payload, heap == 0 ? payload : heap, packet_set, heap_set, streams,
+                                        live, o.reuse, o.reader, o.copy, mbufs},
+                                       points);
     return points;
 }
 
@@ -81,11 +92,13 @@ nlohmann::ordered_json to_json(const AssemblePoint& p, const AssembleResult& r) 
             {"live", p.live},
             {"reuse", config::name_in(kBenchReuse, p.reuse)},
             {"reader", config::name_in(kBenchReaders, p.reader)},
+            {"descriptors", p.descriptors},
             {"lent", p.lend},
             {"two_paths", p.two_paths},
             {"silent_path", p.silent_path},
             {"packets", r.packets},
             {"frame_memory", r.frame_memory},
+            {"packet_pages", r.packet_pages},
             {"heap_memory", r.heap_memory},
             {"heap_pages", memory::name_of(r.heap_pages)},
             {"stores", memory::name_of(r.streams ? memory::Stores::streaming : memory::Stores::cached)},
@@ -103,7 +116,7 @@ nlohmann::ordered_json to_json(const AssemblePoint& p, const AssembleResult& r) 
 
 void tell_head() {
     tell(stdout,
-         "packets in {}; copies: {}; the limit is the better of both bare copies; times are medians per "
+         "mbufs in {}; copies: {}; the limit is the better of both bare copies; times are medians per "
          "packet\n"
          "{:>8} {:>9} {:>9} {:>9} {:>7} {:>5} {:>9} {:>7} {:>7} {:>8} {:>8} {:>8} {:>7} {:>8}\n",
          runtime::Eal::pages(), memory::payload_copies().name, "payload", "heap", "packets", "heaps",
@@ -117,7 +130,8 @@ void tell_row(const AssemblePoint& p, const AssembleResult& r) {
          p.payload, size_text(p.heap), size_text(p.packet_set), size_text(p.heap_set), p.streams, p.live,
          memory::name_of(r.streams ? memory::Stores::streaming : memory::Stores::cached),
          8.0 * p.payload / r.ns, 1e3 / r.ns, r.ns, r.reader_ns, r.copy_ns, r.ratio, r.added_ns,
-         fmt::format("{}{}{}", p.lend ? "  lent" : "",
+         fmt::format("{}{}{}{}", p.descriptors == 0 ? "" : fmt::format("  {} mbufs", p.descriptors),
+                     p.lend ? "  lent" : "",
                      p.silent_path ? "  silent path"
                      : p.two_paths ? "  two paths"
                                    : "",
@@ -130,9 +144,9 @@ void tell_row(const AssemblePoint& p, const AssembleResult& r) {
 std::size_t bench_assemble_memory_mib(const BenchOptions& options) {
     std::size_t most = 0;
     for (const AssemblePoint& p : points_of(options))
-        most = std::max(most,
-                        (p.two_paths ? 2 : 1) *
-                            port::pool_bytes_of(static_cast<std::uint32_t>(p.packets()), p.sizes().room, 0));
+        most = std::max(
+            most, (p.two_paths ? 2 : 1) * port::pool_bytes_of(static_cast<std::uint32_t>(p.mbufs()),
+                                                              p.descriptors == 0 ? p.sizes().room : 0, 0));
     return ((most + most / 16) >> 20) + 64;
 }
 
@@ -146,6 +160,7 @@ int bench_assemble(const BenchOptions& options, const std::string& json_path,
     if (table)
         tell_head();
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    std::set<std::string_view> packet_pages;
     std::set<std::string_view> heap_pages;
     bool exact = true;
     LcoreCrew crew(bench_assemble_lcores(options),
@@ -156,13 +171,15 @@ int bench_assemble(const BenchOptions& options, const std::string& json_path,
             break;
         const AssembleResult r = AssemblePasses(point, crew).run(options.time, options.rounds, signals);
         exact &= r.exact;
+        packet_pages.insert(r.packet_pages);
         heap_pages.insert(memory::name_of(r.heap_pages));
         rows.push_back(to_json(point, r));
         if (table)
             tell_row(point, r);
     }
     if (table)
-        tell(stdout, "heaps in {}\n", fmt::join(heap_pages, " and in "));
+        tell(stdout, "packets in {}; heaps in {}\n", fmt::join(packet_pages, " and in "),
+             fmt::join(heap_pages, " and in "));
     const nlohmann::ordered_json document{{"benchmark", "assemble"},
                                           {"copy", memory::payload_copies().name},
                                           {"packet_pages", runtime::Eal::pages()},

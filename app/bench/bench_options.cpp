@@ -63,6 +63,8 @@ void add_assemble_options(CLI::App& app, BenchOptions& bench) {
     options.choice("--like", bench.like, kBenchLikes, "Takes the shape of another program's benchmark");
     options.integers("--streams", bench.streams, kMany, "Streams that receive in turn");
     options.integers("--live-heaps", bench.live_heaps, kMany, "Heaps open at once, per stream");
+    options.integers("--descriptors", bench.descriptors, {0, 1 << 20},
+                     "Mbufs that carry packets by turns; 0 = each in its own");
     options.flag("--two-paths", bench.two_paths, "Measure each combination again with a copy of every burst");
     options.flag("--silent-path", bench.silent_path,
                  "Measure each combination again with a second path that brings nothing");
@@ -126,6 +128,8 @@ void take_shape(BenchOptions& bench) {
     bench.heap_sets = {std::uint64_t{48} << 20};
     bench.reuse = Reuse::lifo;
     bench.streams = bench.live_heaps = {1};
+    if (bench.descriptors.empty())
+        bench.descriptors = {4096};
 }
 
 void take_transmit_shape(BenchOptions& bench) {
@@ -152,6 +156,13 @@ void check_bench(const BenchOptions& bench) {
                     "the sets of packets and heaps go together; give both, or --set");
     if (bench.lend && bench.reader != Reader::none)
         throw_usage("--lend", "lent heaps have no reader here; leave out --reader");
+    for (const std::uint32_t mbufs : bench.descriptors)
+        if (bench.lend && mbufs != 0)
+            throw_usage(
+                "--lend",
+                "lent packets stay in their heaps, and {} mbufs carry others meanwhile; leave out --lend, or "
+                "give --descriptors 0",
+                mbufs);
     check_sizes(bench);
 }
 

@@ -48,8 +48,9 @@ struct BenchOptions {
     std::vector<std::uint64_t> packet_sets;  ///< assemble: bytes of packets; empty: half of working_sets
     /// Holds bytes of heaps. assemble, empty: the other half; transmit, empty: as few heaps as keep it busy.
     std::vector<std::uint64_t> heap_sets;
-    Reuse reuse = Reuse::fifo;                                  ///< assemble, transmit
-    Reader reader = Reader::none;                               ///< assemble
+    std::vector<std::uint32_t> descriptors;  ///< assemble: mbufs by turns, or 0; empty: 0, or that of `like`
+    Reuse reuse = Reuse::fifo;               ///< assemble, transmit
+    Reader reader = Reader::none;            ///< assemble
     memory::CopySetting copy = memory::CopySetting::automatic;  ///< assemble, chunks
     BenchLike like = BenchLike::nothing;                        ///< assemble, transmit
     std::vector<std::uint32_t> streams;                         ///< assemble: number of streams fed in turn

@@ -280,14 +280,13 @@ bool ChunkPasses::is_right(const chunk::Chunk& c) const {
 void ChunkPasses::note_places() {
     for (const auto& part : parts_) {
         const std::vector<std::uint64_t> mine = packets_of(point_, part->number, crew_.lcores());
-        const std::vector<rte_mbuf*>& packets = part->queue.in_order();
         for (std::size_t n = 0; n < mine.size(); n++) {
             const std::uint64_t in_pass = point_.heap_of(mine[n]);
             const PatternHeap heap = point_.heap_at(in_pass / point_.width, in_pass % point_.width);
-            const rte_mbuf& m = *packets[n];
+            const auto packet = std::as_bytes(part->queue.frame(n)).last(point_.packet);
             part->jobs.push_back({point_.number_of(heap) * point_.heap + point_.offset_of(mine[n]),
-                                  rte_pktmbuf_mtod_offset(&m, const std::byte*, m.data_len - point_.packet),
-                                  point_.packet, static_cast<std::uint32_t>(heap.time / point_.chunk_times)});
+                                  packet.data(), point_.packet,
+                                  static_cast<std::uint32_t>(heap.time / point_.chunk_times)});
         }
     }
 }

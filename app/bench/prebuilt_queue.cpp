@@ -9,32 +9,71 @@
 
 #include "base/byte_order.hpp"
 #include "base/error.hpp"
+#include "runtime/eal.hpp"
 
 namespace spead::app {
 
 PrebuiltSizes::PrebuiltSizes(std::uint32_t items, std::uint32_t payload) {
     const std::size_t packet = wire::kNetHeader + wire::kSpeadHeader + items * wire::kItemPointer + payload;
-    room = static_cast<std::uint32_t>(RTE_PKTMBUF_HEADROOM + (packet + 63) / 64 * 64);
+    frame = static_cast<std::uint32_t>((packet + 63) / 64 * 64);
+    room = RTE_PKTMBUF_HEADROOM + frame;
     element = static_cast<std::uint32_t>(sizeof(rte_mbuf)) + room + 64;
 }
 
 PrebuiltQueue::PrebuiltQueue(const std::string& where, std::uint64_t packets, const PrebuiltSizes& sizes,
-                             const std::function<void(std::uint64_t i, rte_mbuf& mbuf)>& build) {
+                             const std::function<void(std::uint64_t i, rte_mbuf& mbuf)>& build,
+                             std::uint32_t descriptors) {
     static unsigned number = 0;
-    pool_ = rte_pktmbuf_pool_create_by_ops(
-        fmt::format("bench{}", number++).c_str(), static_cast<unsigned>(packets), 0, 0,
-        static_cast<std::uint16_t>(sizes.room), SOCKET_ID_ANY, "ring_sp_sc");
+    const bool apart = descriptors != 0;
+    const auto mbufs = static_cast<unsigned>(apart ? descriptors : packets);
+    if (apart)
+        own_ = memory::Mapping(packets * sizes.frame);
+    pool_ = rte_pktmbuf_pool_create_by_ops(fmt::format("bench{}", number++).c_str(), mbufs, 0, 0,
+                                           apart ? 0 : static_cast<std::uint16_t>(sizes.room), SOCKET_ID_ANY,
+                                           "ring_sp_sc");
     if (pool_ == nullptr)
-        throw_error(where, "no EAL memory for {} mbufs of {} bytes; give -m or a smaller --set", packets,
-                    sizes.element);
-    order_.resize(packets);
-    if (rte_pktmbuf_alloc_bulk(pool_, order_.data(), static_cast<unsigned>(packets)) != 0) {
+        throw_error(where, "no EAL memory for {} mbufs of {} bytes; give -m or a smaller --set", mbufs,
+                    apart ? sizeof(rte_mbuf) : sizes.element);
+    order_.resize(mbufs);
+    if (rte_pktmbuf_alloc_bulk(pool_, order_.data(), mbufs) != 0) {
         rte_mempool_free(pool_);
-        throw_error(where, "cannot take {} mbufs from their pool", packets);
+        throw_error(where, "cannot take {} mbufs from their pool", mbufs);
     }
-    for (std::uint64_t i = 0; i < packets; i++)
+    frames_.reserve(packets);
+    if (apart)
+        lay_back_to_back(packets, sizes.frame, build);
+    for (std::uint64_t i = 0; i < packets && !apart; i++) {
         build(i, *order_[i]);
-    rte_mempool_put_bulk(pool_, reinterpret_cast<void**>(order_.data()), static_cast<unsigned>(packets));
+        frames_.emplace_back(rte_pktmbuf_mtod(order_[i], std::uint8_t*), order_[i]->data_len);
+    }
+    rte_mempool_put_bulk(pool_, reinterpret_cast<void**>(order_.data()), mbufs);
+}
+
+/// Builds each packet in the first mbuf, which points at the packet's place meanwhile.
+void PrebuiltQueue::lay_back_to_back(std::uint64_t packets, std::uint32_t frame,
+                                     const std::function<void(std::uint64_t, rte_mbuf&)>& build) {
+    rte_mbuf& mbuf = *order_.front();
+    auto* at = reinterpret_cast<std::uint8_t*>(own_.base());
+    for (std::uint64_t i = 0; i < packets; i++) {
+        mbuf.buf_addr = at;
+        mbuf.buf_len = static_cast<std::uint16_t>(frame);
+        mbuf.data_off = 0;
+        mbuf.pkt_len = mbuf.data_len = 0;
+        build(i, mbuf);
+        frames_.emplace_back(at, mbuf.data_len);
+        at += frame;
+    }
+}
+
+/// Writes what a driver writes into the mbuf of each packet that came.
+void PrebuiltQueue::attach(rte_mbuf** mbufs, std::uint16_t count) noexcept {
+    const std::span<std::uint8_t>* frame = frames_.data() + (frames_.size() - left_);
+    for (std::uint16_t i = 0; i < count; i++, frame++) {
+        rte_mbuf& mbuf = *mbufs[i];
+        mbuf.buf_addr = frame->data();
+        mbuf.data_off = 0;
+        mbuf.pkt_len = mbuf.data_len = static_cast<std::uint16_t>(frame->size());
+    }
 }
 
 PrebuiltQueue::~PrebuiltQueue() {
@@ -49,6 +88,10 @@ void PrebuiltQueue::restore_order() {
     rte_mempool_put_bulk(pool_, reinterpret_cast<void**>(order_.data()), n);
 }
 
+std::string_view PrebuiltQueue::pages() const {
+    return own_.length() == 0 ? runtime::Eal::pages() : memory::name_of(own_.backing());
+}
+
 bool PrebuiltQueue::all_back() const {
     return rte_mempool_avail_count(pool_) == order_.size();
 }
@@ -60,6 +103,8 @@ std::uint16_t PrebuiltQueue::burst(void* context, std::uint16_t, rte_mbuf** mbuf
     const auto n = static_cast<std::uint16_t>(std::min<std::uint64_t>(max, self->left_));
     if (rte_mempool_get_bulk(self->pool_, reinterpret_cast<void**>(mbufs), n) != 0)
         return 0;
+    if (self->own_.length() != 0)
+        self->attach(mbufs, n);
     self->left_ -= n;
     return n;
 }
@@ -90,14 +135,13 @@ std::span<std::byte> append_packet(rte_mbuf& mbuf, std::uint32_t group, std::uin
     return append_datagram(mbuf, group, port, header, payload);
 }
 
-PrebuiltPacket::PrebuiltPacket(const std::string& where, const rte_mbuf& mbuf) {
-    const auto* const frame = rte_pktmbuf_mtod(&mbuf, const std::uint8_t*);
-    if (wire::parse_udp(frame, mbuf.data_len, mbuf.data_len, false, udp) != PortOutcome::stream ||
-        wire::parse_spead(frame + udp.payload_offset, udp.payload_length, udp.payload_length, spead) !=
+PrebuiltPacket::PrebuiltPacket(const std::string& where, std::span<const std::uint8_t> frame) {
+    const auto length = static_cast<std::uint32_t>(frame.size());
+    if (wire::parse_udp(frame.data(), length, length, false, udp) != PortOutcome::stream ||
+        wire::parse_spead(frame.data() + udp.payload_offset, udp.payload_length, udp.payload_length, spead) !=
             wire::SpeadError::none)
         throw_error(where, "a prebuilt packet is broken");
-    payload =
-        std::as_bytes(std::span(frame + udp.payload_offset + spead.header_length, spead.payload_length));
+    payload = std::as_bytes(frame.subspan(udp.payload_offset + spead.header_length, spead.payload_length));
 }
 
 }  // namespace spead::app

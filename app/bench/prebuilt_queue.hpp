@@ -6,8 +6,10 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "memory/mapping.hpp"
 #include "port/port_io.hpp"
 #include "wire/net.hpp"
 #include "wire/spead.hpp"
@@ -22,37 +24,51 @@ struct PrebuiltSizes {
     /// Returns the sizes for packets with so many item pointers and bytes of payload.
     PrebuiltSizes(std::uint32_t items, std::uint32_t payload);
 
-    std::uint32_t room;     ///< data room of an mbuf, headroom included
-    std::uint32_t element;  ///< bytes of an mbuf in the pool
+    std::uint32_t frame;    ///< bytes from one packet to the next, without mbufs between
+    std::uint32_t room;     ///< data room of an mbuf that the packet lies in, headroom included
+    std::uint32_t element;  ///< bytes of that mbuf in the pool
 };
 
-/// Gives out prebuilt packets without end, in place of a receive queue: freed mbufs come back in order. For
-/// one lcore, on an initialised EAL.
+/// Gives out prebuilt packets without end, in place of a receive queue. For one lcore, on an initialised EAL.
+///
+/// Without descriptors, each packet lies in an mbuf of its own, and freed mbufs come back in order. With
+/// them, the packets lie one after the other in memory of their own, each at a cache line. So many mbufs
+/// carry them by turns, written for each burst as a driver would.
 class PrebuiltQueue {
   public:
-    /// Makes the mbufs; `build` writes packet i into each. `where` names the benchmark in errors. Throws
-    /// Error.
+    /// Makes the mbufs; `build` writes packet i into an empty one. `where` names the benchmark in errors.
+    /// Throws Error.
     PrebuiltQueue(const std::string& where, std::uint64_t packets, const PrebuiltSizes& sizes,
-                  const std::function<void(std::uint64_t i, rte_mbuf& mbuf)>& build);
+                  const std::function<void(std::uint64_t i, rte_mbuf& mbuf)>& build,
+                  std::uint32_t descriptors = 0);
     ~PrebuiltQueue();
     PrebuiltQueue(const PrebuiltQueue&) = delete;
     PrebuiltQueue& operator=(const PrebuiltQueue&) = delete;
 
     port::RxQueue queue() { return {&PrebuiltQueue::burst, this, 0, pool_}; }
-    const std::vector<rte_mbuf*>& in_order() const { return order_; }
+    std::uint64_t packets() const { return frames_.size(); }
+    std::span<const std::uint8_t> frame(std::uint64_t i) const { return frames_[i]; }
+    /// Names the pages in which the packets lie.
+    std::string_view pages() const;
     bool all_back() const;
     /// Lets the queue give out each packet once more.
-    void next_pass() { left_ = order_.size(); }
+    void next_pass() { left_ = frames_.size(); }
     /// Returns whether it has packets to give out.
     bool has_left() const { return left_ != 0; }
-    /// Puts the packets into their order, in which heaps do not give them back. All are in the pool.
+    /// Puts the packets into their order, in which heaps do not give them back. All are in the pool, and have
+    /// an mbuf each.
     void restore_order();
 
   private:
     static std::uint16_t burst(void* context, std::uint16_t, rte_mbuf** mbufs, std::uint16_t max);
+    void lay_back_to_back(std::uint64_t packets, std::uint32_t frame,
+                          const std::function<void(std::uint64_t, rte_mbuf&)>& build);
+    void attach(rte_mbuf** mbufs, std::uint16_t count) noexcept;
 
     rte_mempool* pool_;
-    std::vector<rte_mbuf*> order_;
+    std::vector<rte_mbuf*> order_;  ///< as the pool gives them out at first
+    memory::Mapping own_;           ///< the packets, if they lie back to back
+    std::vector<std::span<std::uint8_t>> frames_;
     std::uint64_t left_ = 0;
 };
 
@@ -68,7 +84,7 @@ std::span<std::byte> append_packet(rte_mbuf& mbuf, std::uint32_t group, std::uin
 /// Holds a prebuilt packet, read back.
 struct PrebuiltPacket {
     /// Reads it. Throws Error if it is broken.
-    PrebuiltPacket(const std::string& where, const rte_mbuf& mbuf);
+    PrebuiltPacket(const std::string& where, std::span<const std::uint8_t> frame);
 
     wire::UdpView udp;
     wire::SpeadPacket spead;

@@ -16,8 +16,13 @@ namespace {
 
 using observe::Json;
 
-/// Lists the causes that are on purpose, or normal at the start.
+/// Lists the causes that processes without `kind` report, and that are no loss.
 constexpr std::array kNoLoss{stats::Cause::impaired, stats::Cause::cut_by_join};
+
+bool is_loss(const std::string& cause, const std::string& kind) {
+    return kind.empty() ? std::ranges::none_of(kNoLoss, [&](stats::Cause c) { return cause == name_of(c); })
+                        : kind == name_of(stats::Kind::loss);
+}
 
 /// Returns the text, printable; empty: it is none.
 std::string text_of(const Json& value) {
@@ -75,8 +80,7 @@ std::vector<HostFinding> findings_now(std::string_view json, double run_seconds)
                             .what = text_of(entry, "what"),
                             .cures = cures_of(entry),
                             .first_s = number_of(entry, "first_s")};
-        if (finding.cause.empty() ||
-            std::ranges::any_of(kNoLoss, [&](stats::Cause c) { return finding.cause == name_of(c); }))
+        if (finding.cause.empty() || !is_loss(finding.cause, text_of(entry, "kind")))
             continue;
         if (const double count = number_of(entry, "count"); count > 0)
             finding.what = fmt::format("{:.0f} {} {}", count, text_of(entry, "unit"), finding.what);

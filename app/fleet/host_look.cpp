@@ -89,6 +89,7 @@ HostLook look_at(const FleetTarget& target, const MetricSamples& samples) {
     Faults faults(samples);
     faults.add("spead_port_up", 0, "port", "is down");
     faults.add("spead_lcore_up", 0, "lcore", "is silent");
+    faults.add("spead_engine_up", 0, "engine", "stands still");
     faults.add("spead_stream_up", 0, "stream", "is not received");
     faults.add("spead_stream_healthy", 0, "stream", "is not healthy");
     faults.add("spead_stream_sink_failed", 1, "stream", "has a sink that failed");

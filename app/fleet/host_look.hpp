@@ -37,7 +37,7 @@ struct HostLook {
 };
 
 /// Names the metrics that look_at() reads.
-inline constexpr std::array<std::string_view, 20> kShownMetrics{"spead_shard_info",
+inline constexpr std::array<std::string_view, 21> kShownMetrics{"spead_shard_info",
                                                                 "spead_build_info",
                                                                 "spead_plan_endpoints",
                                                                 "spead_stream_bytes_per_second",
@@ -54,6 +54,7 @@ inline constexpr std::array<std::string_view, 20> kShownMetrics{"spead_shard_inf
                                                                 "spead_run_duration_seconds",
                                                                 "spead_port_up",
                                                                 "spead_lcore_up",
+                                                                "spead_engine_up",
                                                                 "spead_stream_up",
                                                                 "spead_stream_healthy",
                                                                 "spead_stream_sink_failed"};

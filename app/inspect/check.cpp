@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/exit_status.hpp"
+#include "app/inspect/check_gpu.hpp"
 #include "app/inspect/check_machine.hpp"
 #include "base/counted.hpp"
 #include "base/error.hpp"
@@ -50,6 +51,7 @@ void check_planned(const port::Machine& machine, const runtime::Layout& layout, 
          {}});
     findings.push_back(check_huge_pages(machine, layout.eal_memory, card));
     append(findings, check_chunks(machine, layout, plan));
+    append(findings, check_gpu(layout, plan));
     if (card)
         findings.push_back(check_memlock(machine, layout.eal_bytes + layout.heap_bytes + layout.send_bytes));
     if (layout.shares_cpus)

@@ -54,9 +54,6 @@ Findings check_chunks(const port::Machine& machine, const runtime::Layout& layou
         const std::size_t bytes = runtime::chunk_bytes(r).payload;
         (r.chunk->memory == runtime::ChunkMemory::huge ? huge : pinned) += bytes;
     }
-    const bool gpus = std::ranges::any_of(plan.receives, [](const runtime::ReceivePlan& r) {
-        return r.enabled && r.chunk && r.chunk->memory == runtime::ChunkMemory::cuda_pinned;
-    });
     const runtime::HugeMemory have = runtime::huge_memory(machine);
     // EAL takes its own first, or none if they do not suffice.
     const bool eal_has_some = !runtime::huge_shortage(have, layout.eal_memory);
@@ -73,17 +70,6 @@ Findings check_chunks(const port::Machine& machine, const runtime::Layout& layou
         return shortage;
     };
     Findings findings;
-    const bool driver = machine.files.exists("/proc/driver/nvidia/version");
-    if (!driver && std::ranges::any_of(plan.receives, [](const runtime::ReceivePlan& r) {
-            return r.enabled && r.engine == runtime::HeapEngine::cuda;
-        }))
-        findings.push_back({Verdict::fail, "gather",
-                            "payload of `gather = \"cuda\"`, and NVIDIA's driver is not loaded",
-                            "nvidia-smi"});
-    if (gpus && !driver)
-        findings.push_back({Verdict::fail, "chunks",
-                            "chunks of `memory = \"cuda_pinned\"`, and NVIDIA's driver is not loaded",
-                            "nvidia-smi"});
     if (huge != 0)
         if (const auto shortage = shortage_for(huge))
             findings.push_back({Verdict::fail, "chunks",

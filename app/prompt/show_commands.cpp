@@ -267,6 +267,9 @@ void show_lcore(Context& context, const Call& call) {
     for (const stats::LcoreSnapshot& l : picture.now.lcores)
         if (l.silent_s > 0)
             text += l.silence() + "\n";
+    for (const stats::EngineSnapshot& e : picture.now.engines)
+        if (e.stalled_s > 0)
+            text += e.stall() + "\n";
     context.session.print(text);
 }
 

@@ -16,11 +16,13 @@
 
 #include "app/exit_status.hpp"
 #include "app/replay/replay_run.hpp"
+#include "app/run/results_file.hpp"
 #include "base/error.hpp"
 #include "base/file_use.hpp"
 #include "base/log.hpp"
 #include "base/privileges.hpp"
 #include "base/tell.hpp"
+#include "base/units.hpp"
 #include "capture/pcap_reader.hpp"
 #include "drivers/table.hpp"
 #include "observe/report.hpp"
@@ -45,7 +47,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kReplay = "replay";
-/// Limits the bytes of each file that are searched for its largest packet before the replay.
+/// Limits the bytes of each file whose packets are parsed before the replay.
 constexpr std::uint64_t kLook = std::uint64_t{64} << 20;
 
 /// Counts datagrams of the IP versions, and holds an endpoint of each.
@@ -63,6 +65,31 @@ struct Versions {
     }
 };
 
+/// Finds whether a pass takes time at the captures' own times. Files follow one another, or are merged.
+class Pace {
+  public:
+    explicit Pace(bool merged) : merged_(merged) {}
+    void begin_file() { begun_ = false; }
+    void add(std::uint64_t time) {
+        lasts_ |= begun_ ? time > highest_ : merged_ && any_ && time != first_;
+        first_ = any_ ? first_ : time;
+        highest_ = begun_ ? std::max(time, highest_) : time;
+        any_ = begun_ = true;
+    }
+    /// Notes that not all packets of a file were read.
+    void leave_rest() { lasts_ = true; }
+    /// Returns whether there are packets, all of one time.
+    bool stands() const { return any_ && !lasts_; }
+
+  private:
+    const bool merged_;
+    bool lasts_ = false;
+    bool any_ = false;           ///< a packet of any file was added
+    bool begun_ = false;         ///< one of this file
+    std::uint64_t first_ = 0;    ///< of all files
+    std::uint64_t highest_ = 0;  ///< of the file
+};
+
 /// Refuses a destination to which no datagram could go: its headers would be longer or shorter.
 void check_version(const Versions& found, const replay::NewDestination& to) {
     const bool six = to.address.is_v6();
@@ -74,19 +101,62 @@ void check_version(const Versions& found, const replay::NewDestination& to) {
                     six ? "IPv4" : "IPv6", to_string(found.first[!six]));
 }
 
-/// Returns the largest packet. Refuses files that are no captures, or that cannot go to the destination,
-/// before anything else is done.
-std::uint32_t largest_frame(const replay::Options& options) {
+/// Tells the user of captures that take long to read, before the replay can begin.
+class LongLook {
+  public:
+    void begin_file() { next_ = kLook; }
+    /// Says how far the file was read, unless that was said lately.
+    void at(const capture::PcapReader& reader) {
+        if (reader.position() < next_)
+            return;
+        next_ = reader.position() + kLook;
+        const Clock::time_point now = Clock::now();
+        if (now < quiet_until_)
+            return;
+        quiet_until_ = now + kTellAgain;
+        log_notice(
+            LogType::app,
+            "replay: looking for the longest packet of {}, {} of {} so far; give --mtu to begin at once, "
+            "Ctrl-C ends",
+            reader.path(), human_size(reader.position()), human_size(reader.size()));
+    }
+
+  private:
+    static constexpr std::chrono::seconds kTellAgain{10};
+
+    std::uint64_t next_ = kLook;
+    Clock::time_point quiet_until_{};
+};
+
+/// Returns the largest packet; with an --mtu only that of the files' beginnings, for it is not needed.
+/// Refuses files that are no captures, or that cannot go to the destination, before anything else is done.
+std::uint32_t largest_frame(const replay::Options& options, bool has_mtu) {
     std::uint32_t largest = 60;
     Versions versions;
+    Pace pace(options.order == replay::Loader::Order::time);
+    LongLook look;
     for (const std::string& file : options.files) {
         capture::PcapReader reader(file, kReplay);
         capture::PcapReader::Record record;
-        while (reader.position() < kLook && reader.next(record) == capture::PcapReader::Next::record) {
+        pace.begin_file();
+        look.begin_file();
+        std::uint64_t end = has_mtu ? std::min(reader.size(), kLook) : UINT64_MAX;
+        while (reader.position() < end && reader.next(record) == capture::PcapReader::Next::record) {
+            look.at(reader);
             largest = std::max(largest, record.length);
-            versions.add(record);
+            pace.add(record.time_ns);
+            if (record.at < kLook)
+                versions.add(record);
+            else if (largest >= std::min(reader.header().snap_length, port::frame_of(port::kMaxPayload)))
+                end = 0;
         }
+        if (reader.position() >= end && reader.position() < reader.size())
+            pace.leave_rest();
     }
+    if (options.passes != 1 && options.timing == replay::Timing::original && pace.stands())
+        throw_usage("--loop",
+                    "all packets of the files have one time, so each pass would follow at once, as fast as "
+                    "the port takes it; give --pps or --rate");
     if (options.rules.to && options.rules.map.empty())
         check_version(versions, *options.rules.to);
     return largest;
@@ -99,7 +169,7 @@ port::PlannedPort planned_port(const ReplayOptions& options, const runtime::EalO
     request.mtu = options.mtu;
     request.rx_queues = 0;
     request.tx_queues = 1;
-    const std::uint32_t largest = largest_frame(options.replay);
+    const std::uint32_t largest = largest_frame(options.replay, options.mtu != 0);
     request.max_tx_packet = options.mtu != 0 ? port::payload_of_mtu(options.mtu)
                                              : std::min(largest - port::frame_of(0), port::kMaxPayload);
     request.max_rx_packet = request.max_tx_packet;
@@ -276,12 +346,11 @@ Clock::duration patience_of(const std::optional<double>& lcore_timeout) {
                : Clock::duration::max();
 }
 
-void report_replay(const stats::Snapshot& last, const std::vector<std::string>& problems,
+void report_replay(const stats::Snapshot& last, std::vector<std::string>& problems,
                    const CommonOptions& common) {
     if (!common.quiet)
         tell(common.json_path == "-" ? stderr : stdout, "{}", observe::report_table(last));
-    if (!common.json_path.empty())
-        observe::write_file(common.json_path, observe::report_json(last));
+    write_results(common.json_path, last, problems);
     std::fflush(stdout);
     for (const std::string& problem : problems)
         tell(stderr, "dpdk-spead: {}\n", problem);

@@ -191,13 +191,15 @@ void ReplayRun::keep_waiting() {
 
 /// Returns the lcore's counts by the next tick; none: it has not answered yet.
 std::optional<ReplayRun::Sent> ReplayRun::look() {
-    const auto take = [](replay::Player* player) {
-        return Sent{player->counters(), player->next_time() > rte_rdtsc()};
+    const auto take = [](replay::Player* player, port::ImpairedQueue* impaired) {
+        const std::uint64_t now = rte_rdtsc();
+        const bool delays = impaired != nullptr && !impaired->empty() && impaired->next_time() > now;
+        return Sent{player->counters(), delays || player->next_time() > now};
     };
-    using PlayerCall = LcoreCall<decltype(take), replay::Player*>;
+    using PlayerCall = LcoreCall<decltype(take), replay::Player*, port::ImpairedQueue*>;
     Mailbox& mailbox = sending_->mailbox;
     if (!mailbox.busy()) {
-        std::unique_ptr<LcoreJob> job = std::make_unique<PlayerCall>(take, &replay_.player());
+        std::unique_ptr<LcoreJob> job = std::make_unique<PlayerCall>(take, &replay_.player(), impaired_);
         static_cast<void>(mailbox.post(job));
     }
     if (!mailbox.wait(std::chrono::milliseconds(kReplayTickMs))) {

@@ -51,7 +51,7 @@ class ReplayRun {
   private:
     using Clock = std::chrono::steady_clock;
     struct Sending;
-    /// Holds the lcore's counts, and whether it waits for a packet's time.
+    /// Holds the lcore's counts, and whether it waits for a packet's time, or for the end of a delay.
     struct Sent {
         replay::PlayerCounters counters;
         bool has_time = false;

@@ -83,6 +83,10 @@ runtime::EngineHooks EngineRun::hooks() {
         notifications_.tell(what);
         views_.events().add_lcore(what, at_s);
     };
+    s.on_engine = [this](const std::string& what, double at_s) {
+        notifications_.tell(what);
+        views_.events().add_engine(what, at_s);
+    };
     s.interrupt_fd = channels_.signals.fd();
     s.by_configuration = options_.by_configuration();
     s.settings = settings();

@@ -52,10 +52,12 @@ void add_run_options(CLI::App& app, RunOptions& options) {
 
 void complete_run(RunOptions& options, CommonOptions& common) {
     runtime::RuntimePlan& plan = options.plan.runtime;
-    if (!common.log_level.empty())
-        plan.log_level = common.log_level;
-    common.log_level = plan.log_level;
+    if (!common.log_level.empty()) {
+        options.given.values.log_level = common.log_level;
+        options.given.names.insert("log_level");
+    }
     options.given.apply_to(plan);
+    common.log_level = plan.log_level;
     if (options.interactive || !options.cmdline_file.empty() ||
         (!plan.control.empty() && plan.control != "off"))
         plan.live = true;

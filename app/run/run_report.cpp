@@ -4,11 +4,11 @@
 #include <cstdio>
 
 #include "app/exit_status.hpp"
+#include "app/run/results_file.hpp"
 #include "app/run/verdict.hpp"
 #include "base/tell.hpp"
 #include "observe/key_words.hpp"
 #include "observe/report.hpp"
-#include "observe/report_file.hpp"
 
 namespace spead::app {
 
@@ -28,8 +28,7 @@ int report_run(RunOutcome outcome, const RunOptions& options, const CommonOption
         for (std::string& problem : verification_problems(outcome.ran, outcome.total))
             outcome.problems.push_back(std::move(problem));
     }
-    if (!common.json_path.empty())
-        observe::write_file(common.json_path, observe::report_json(outcome.last));
+    write_results(common.json_path, outcome.last, outcome.problems);
     for (const std::string& broken : stats::broken_identities(outcome.last))
         outcome.problems.push_back("counters do not add up: " + broken);
     std::fflush(stdout);

@@ -22,8 +22,8 @@ struct RunOutcome {
 };
 
 /// Prints the report, the verdict and the problems, and writes the JSON document. If the document goes to
-/// standard output, nothing else does. Returns the exit status of the run; throws Error when the document
-/// cannot be written.
+/// standard output, nothing else does. A document that cannot be written is one of the problems. Returns the
+/// exit status of the run.
 int report_run(RunOutcome outcome, const RunOptions& options, const CommonOptions& common);
 
 }  // namespace spead::app

@@ -9,6 +9,9 @@ std::string ServiceStatus::line(const stats::Snapshot& now) {
     for (const stats::LcoreSnapshot& l : now.lcores)
         if (l.silent_s > 0)
             return l.silence();
+    for (const stats::EngineSnapshot& e : now.engines)
+        if (e.stalled_s > 0)
+            return e.stall();
     const observe::ProgressSample sample = observe::progress_sample(now);
     if (sample.time_s - last_.time_s >= kEvery) {
         text_ = observe::progress_line(last_, sample);

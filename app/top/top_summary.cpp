@@ -54,6 +54,9 @@ std::string health_of(const Json& report, std::size_t columns) {
     for (const Json& lcore : member(report, "lcores"))
         if (const std::string state = text(lcore, "state"); !state.empty() && state != "running")
             ill.push_back(fmt::format("lcore {} {}", count(lcore, "lcore"), state));
+    for (const Json& engine : member(report, "engines"))
+        if (text(engine, "state") == "stalled")
+            ill.push_back(fmt::format("engine {} stands still", text(engine, "name")));
     const Json& all = member(report, "findings");
     const double time = real(report, "cleared_s") + real(report, "duration_s");
     const auto findings = std::count_if(all.begin(), all.end(), [time](const Json& f) {

@@ -3,6 +3,7 @@
 
 import {byId, el, Keyed, setAttribute, setText} from "/page/dom.js";
 import {Hosts, KINDS} from "/page/fleet_hosts.js";
+import {fillGlossary} from "/page/glossary.js";
 import {plain} from "/page/judgement.js";
 import {cureBox, fillCures, SIGNS} from "/page/parts.js";
 import {age, bits, clock, counted, perSecond} from "/page/units.js";
@@ -108,4 +109,5 @@ async function run() {
 
 byId("filter").addEventListener("input", redraw);
 document.addEventListener("visibilitychange", redraw);
+fillGlossary();
 run();

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shows the verdict and the findings: what is wrong, since when, at which stage, and its cure.
 
-import {byId, el, Keyed, setAttribute, setText} from "/page/dom.js";
+import {byId, el, Keyed, setAttribute, setText, show} from "/page/dom.js";
 import {verdictOf} from "/page/judgement.js";
 import {cureBox, fillCures, SIGNS} from "/page/parts.js";
 import {stageTitle} from "/page/stages.js";
 import {age, clock, number, whole} from "/page/units.js";
 
-const KINDS = {bad: "Now", note: "On purpose, or no loss", past: "Over"};
+const KINDS = {bad: "Now", warn: "A warning, no loss yet", note: "On purpose, or no loss", past: "Over"};
 const MOST = 30;
+const CAPITALS = /\b(PID|INTERFACE|DIRECTORY|ADDRESS|PLACEMENT|FILE)\b/; // words that cures leave to the user
 
 function made() {
     return el("li", {class: "finding"}, el("span", {class: "sign", "aria-hidden": "true"}),
@@ -30,6 +31,9 @@ export class Health {
         const passed = since === null ? "" : `since ${clock(since)}, for ${age((Date.now() - since) / 1000)}`;
         setText(byId("verdict-since"), [passed, link.words].filter((part) => part !== "").join("; "));
         document.body.classList.toggle("stale", link.name === "gone" || link.name === "old");
+        const cures = items.flatMap((item) => item.cures).join(" ");
+        show(byId("cure-words"), cures.includes("`"));
+        show(byId("cure-capitals"), CAPITALS.test(cures));
         this.list.update(items.slice(0, MOST), (item) => item.key, (element, item) => this.fill(element, item, model, link));
     }
 
@@ -50,17 +54,18 @@ export class Health {
         if (kind === "off")
             return model.arrived;
         const times = (of, key) => items.filter((item) => item.kind === of && item[key] !== null).map((item) => item[key]);
-        if (kind === "bad")
-            return model.clockOf(Math.min(...times("bad", "first"), model.time));
-        if (kind === "note")
-            return model.clockOf(Math.min(...items.filter((item) => item.cause === "no packets").map((item) => item.first)));
-        return model.clockOf(kind === "past" ? Math.max(0, ...times("past", "last")) : number(model.report.cleared_s));
+        if (kind === "bad" || kind === "warn")
+            return model.clockOf(Math.min(...times(kind, "first"), model.time));
+        const pauses = items.filter((item) => item.cause === "no packets").map((item) => item.first);
+        if (kind === "note" && pauses.length > 0)
+            return model.clockOf(Math.min(...pauses));
+        return model.clockOf(Math.max(number(model.report.cleared_s), ...times("past", "last")));
     }
 
     fill(element, item, model, link) {
         // What is over leaves room to what is now.
         if (element.dataset.kind !== item.kind)
-            element.querySelector(".cure").open = item.kind === "bad";
+            element.querySelector(".cure").open = ["bad", "warn"].includes(item.kind);
         setAttribute(element, "class", `finding ${item.kind}`);
         setAttribute(element, "data-cause", item.cause);
         setAttribute(element, "data-kind", item.kind);
@@ -75,10 +80,11 @@ export class Health {
             times.push(`until ${item.where} was changed at ${clock(model.clockOf(item.until))}`);
         else if (item.kind === "past" && item.last !== null)
             times.push(`last ${clock(model.clockOf(item.last))}, ${age(model.time - item.last)} ago`);
-        else if (item.first !== null && item.kind === "bad")
+        else if (item.first !== null && ["bad", "warn"].includes(item.kind))
             times.push(`for ${age(model.time - item.first)}`);
         // Nobody knows what is so now.
-        const when = item.kind === "bad" && ["gone", "old"].includes(link.name) ? "At the last report" : KINDS[item.kind];
+        const when = ["bad", "warn"].includes(item.kind) && ["gone", "old"].includes(link.name) ? "At the last report" :
+            item.kind === "past" && item.weight === "warning" ? "A warning that is over" : KINDS[item.kind];
         setText(facts, [when, stageTitle(item.stage), item.cause, ...times].join(" · "));
         fillCures(cure, item.cures);
     }

@@ -5,6 +5,7 @@ import {Chunks} from "/page/chunks.js";
 import {Connection} from "/page/connection.js";
 import {byId, setText} from "/page/dom.js";
 import {Events} from "/page/events.js";
+import {fillGlossary} from "/page/glossary.js";
 import {Health} from "/page/health.js";
 import {itemsOf} from "/page/judgement.js";
 import {Machine} from "/page/machine.js";
@@ -97,5 +98,6 @@ document.addEventListener("visibilitychange", () => {
 for (const id of ["picture-of", "times-of", "filter"])
     byId(id).addEventListener("input", redraw);
 matchMedia("(max-width: 60rem)").addEventListener("change", redraw);
+fillGlossary();
 setInterval(redraw, 1000); // times pass also without an answer
 connection.run();

@@ -5,7 +5,7 @@ import {el, setAttribute, setText, show, svg} from "/page/dom.js";
 import {number} from "/page/units.js";
 
 // Each has a shape of its own, so that no colour is needed to tell them apart.
-export const SIGNS = {ok: "✔", note: "●", past: "▲", bad: "✖", wait: "…", off: "■"};
+export const SIGNS = {ok: "✔", note: "●", past: "▲", warn: "⚠", bad: "✖", wait: "…", off: "■"};
 
 // Fills a cell with a sign and words.
 export function signed(cell, kind, words) {
@@ -41,8 +41,28 @@ export function bar(cell, share, words, {mark = null, kind = "plain"} = {}) {
 // Makes the place for the cures of a finding, which can be folded.
 export const cureBox = () => el("details", {class: "cure", open: true}, el("summary", {}, "What to do, in this order: "), el("ol", {class: "cures"}));
 
-// Fills it. What stands between backticks is code, to be copied as it is. Only what has changed is written: a selection in
-// the rest stays.
+const OPTION = /^\W*--\w/;
+
+// Fills an element with words. No line ends inside a word of code, or inside an option: at a hyphen nobody could tell
+// whether the hyphen is a part of it.
+function fillWords(element, text) {
+    if (element.textContent === text)
+        return;
+    const isWhole = (word) => word.trim() !== "" && (element.localName === "code" || OPTION.test(word));
+    element.replaceChildren(...text.split(/(\s+)/).map((word) => (isWhole(word) ? el("span", {class: "word"}, word) : word)));
+}
+
+// Fills an element with text. What stands between backticks is code, to be copied as it is. Only what has changed is
+// written: a selection in the rest stays.
+export function fillCode(element, text) {
+    const parts = text.split("`");
+    while (element.childNodes.length > parts.length)
+        element.lastChild.remove();
+    while (element.childNodes.length < parts.length)
+        element.append(el(element.childNodes.length % 2 === 1 ? "code" : "span"));
+    parts.forEach((part, i) => fillWords(element.childNodes[i], part));
+}
+
 export function fillCures(box, cures) {
     show(box, cures.length > 0);
     const list = box.lastElementChild;
@@ -50,15 +70,7 @@ export function fillCures(box, cures) {
         list.lastElementChild.remove();
     while (list.children.length < cures.length)
         list.append(el("li"));
-    cures.forEach((cure, n) => {
-        const parts = cure.split("`");
-        const item = list.children[n];
-        while (item.childNodes.length > parts.length)
-            item.lastChild.remove();
-        while (item.childNodes.length < parts.length)
-            item.append(item.childNodes.length % 2 === 1 ? el("code") : document.createTextNode(""));
-        parts.forEach((part, i) => setText(item.childNodes[i], part));
-    });
+    cures.forEach((cure, n) => fillCode(list.children[n], cure));
 }
 
 const WIDE = 160;

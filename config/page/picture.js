@@ -8,7 +8,7 @@ import {balanceOf, countsOf, wordsOf} from "/page/stages.js";
 import {counted, perSecond, short, whole} from "/page/units.js";
 
 const LINES = 5; // counters under a stage, most
-const WORDS = {ok: "nothing was lost here", past: "losses were counted here", bad: "the place of a problem"};
+const WORDS = {ok: "nothing was lost here", past: "losses were counted here", warn: "close to a loss", bad: "the place of a problem"};
 
 // Returns the kind of a stage: that of its findings. Losses that are counted here may have their cause at another stage.
 function kindOf(stage, items) {

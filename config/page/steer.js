@@ -3,7 +3,7 @@
 // shows the answer in the words of the process. The token stays in this module's memory; it is in no address and no storage.
 
 import {byId, choices, el, namesOf, setAttribute, setText, show, tooMany} from "/page/dom.js";
-import {SIGNS} from "/page/parts.js";
+import {fillCode, SIGNS} from "/page/parts.js";
 import {clock, counted, whole} from "/page/units.js";
 
 const ROOT = "/api/v1/";
@@ -11,6 +11,10 @@ const ANSWERS = 20; // kept on the page
 const CAPTURE = "10s";
 const CAPTURED = 30000; // ms for which the end of a capture is awaited
 const PATIENCE = 100000; // ms of a change; the server's is shorter
+
+const READ_ONLY = "This page cannot change the process, which was started without a token. The commands below “What to do” need none: they run in " +
+    "a shell on the machine of the process. To make changes here, too, make a token there: `(umask 077; openssl rand -hex 32 > token)`. Then restart " +
+    "the process with `--api-token-file token`, or with `api_token_file = \"token\"` in [runtime]. This page then asks for the text of that file.";
 
 const sleep = (time) => new Promise((wake) => setTimeout(wake, time));
 const safe = (name) => name.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 60);
@@ -106,8 +110,7 @@ export class Steer {
         show(byId("controls"), possible && this.#token !== "");
         const more = [this.model?.report.streams, this.model?.report.sends].some((parts) => parts && tooMany(parts));
         const where = this.#token === "" ? " The token is the text of the file that api_token_file of the process names." : "";
-        setText(byId("steer-words"), possible ? `Each change is shown before it is made.${where}${more ? " The lists show 500 names at most; the filter of the streams finds others." : ""}` :
-            "This process can only be looked at: api_token_file in [runtime] (--api-token-file) allows changes.");
+        fillCode(byId("steer-words"), possible ? `Each change is shown before it is made.${where}${more ? " The lists show 500 names at most; the filter of the streams finds others." : ""}` : READ_ONLY);
         const near = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
         setText(byId("token-words"), location.protocol === "https:" || near ? "" :
             "The token goes over plain HTTP to this host. Use a proxy with TLS where others can listen.");

@@ -25,6 +25,9 @@ function signOf(part, items, well, {losing = false, pause = 0} = {}) {
         return ["bad", reason && reason.cause !== state ? `${state}: ${plain(reason.cause)}` : state];
     if (bad)
         return ["bad", plain(bad.cause)];
+    const warned = mine.find((item) => item.kind === "warn");
+    if (warned)
+        return ["warn", plain(warned.cause)];
     if (part.packets.received === 0)
         return ["note", "no packet so far"];
     const way = losing ? wayOf(part, items) : undefined;
@@ -32,10 +35,10 @@ function signOf(part, items, well, {losing = false, pause = 0} = {}) {
         return ["bad", `loses at ${way.where}: ${plain(way.cause)}`];
     if (isPaused(part, pause))
         return ["note", `no packet for ${age(pause)}`];
-    return mine.some((item) => item.kind === "past") ? ["past", `${well}; lost something earlier`] : ["ok", well];
+    return mine.some((item) => item.kind === "past" && item.weight === "loss") ? ["past", `${well}; lost something earlier`] : ["ok", well];
 }
 
-const RANK = {bad: 0, note: 1, past: 2, ok: 3, off: 4};
+const RANK = {bad: 0, warn: 1, note: 2, past: 3, ok: 4, off: 5};
 
 const share = (part, all) => (all > 0 ? part / all : null);
 

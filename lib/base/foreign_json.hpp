@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -44,6 +46,24 @@ Json parse_foreign(std::string_view text) {
     if (is_deeper(text, kDeepestJson))
         return Json(Json::value_t::discarded);
     return Json::parse(text, nullptr, false);
+}
+
+/// Returns a name that an object of the document has twice: parsers keep the last value. Empty: there is
+/// none, or the document is invalid. The caller has looked that it is not too deep.
+inline std::string repeated_name(std::string_view text) {
+    std::vector<std::set<std::string>> open;
+    std::string repeated;
+    const auto look = [&](int, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
+        if (event == nlohmann::json::parse_event_t::object_start)
+            open.emplace_back();
+        else if (event == nlohmann::json::parse_event_t::object_end)
+            open.pop_back();
+        else if (event == nlohmann::json::parse_event_t::key && repeated.empty() &&
+                 !open.back().insert(parsed.get<std::string>()).second)
+            repeated = parsed.get<std::string>();
+        return true;
+    };
+    return nlohmann::json::parse(text, look, false).is_discarded() ? std::string() : repeated;
 }
 
 /// Returns at most 100 characters of a value, in ASCII, for an error's text.

@@ -123,19 +123,19 @@ void Capture::publish(Writer& writer) {
 }
 
 void Capture::fail(Writer& writer) {
+    writer.failed.store(true, std::memory_order_release);
     limit_.over.store(true, std::memory_order_release);
     const std::lock_guard lock(mutex_);
     const std::string text =
         fmt::format("cannot write the capture file {}: {}", writer.series->path(), writer.series->failure());
     if (failure_.find(text) != std::string::npos)
         return;
-    log_error(LogType::recv, "capture of {}: {}", stream_, text);
     failure_ += (failure_.empty() ? "" : "; ") + text +
                 fmt::format("; the files keep {} ({}), which can be read",
                             counted(writer.series->packets(), "packets"), human_size(writer.series->bytes()));
 }
 
-/// Takes one block from each tap.
+/// Takes one block from each tap. Those for a file that failed are thrown away.
 bool Capture::take(Writer& writer) {
     bool any = false;
     for (Tap::Way* const way : writer.ways) {
@@ -182,6 +182,14 @@ std::string Capture::failure() const {
     return failure_;
 }
 
+std::optional<std::string> Capture::news() {
+    const std::lock_guard lock(mutex_);
+    if (failure_.empty() || reported_)
+        return std::nullopt;
+    reported_ = true;
+    return failure_;
+}
+
 void Capture::end() noexcept {
     if (ending_.load(std::memory_order_relaxed))
         return;
@@ -217,11 +225,13 @@ stats::CaptureSnapshot Capture::snapshot() const {
     s.failure = failure();
     s.seconds = std::chrono::duration<double>((finished_ ? ended_ : Clock::now()) - begun_).count();
     for (const Writer& writer : writers_) {
+        // Read first: a file that failed has no more packets later.
+        const bool failed = writer.failed.load(std::memory_order_acquire);
         const std::uint64_t packets = writer.packets.load(std::memory_order_acquire);
         const std::uint64_t given = writer.given.load(std::memory_order_relaxed);
         s.written += packets;
         // Between the two loads of a running writer nothing is lost, only more is given.
-        s.unwritten += finished_ ? given - packets : 0;
+        s.unwritten += failed || finished_ ? given - packets : 0;
         s.files.push_back({writer.series->path(), writer.files.load(std::memory_order_relaxed), packets,
                            writer.bytes.load(std::memory_order_relaxed)});
     }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -64,6 +65,9 @@ class Capture {
     /// called at any time, is complete after finish().
     std::string failure() const;
 
+    /// Returns failure() once, when there is one.
+    std::optional<std::string> news();
+
     /// Ends the capture: no lane may have a tap any more. The writer threads write the buffered packets,
     /// complete the files and end. Does not wait for them. Idempotent.
     void end() noexcept;
@@ -88,6 +92,7 @@ class Capture {
         std::atomic<std::uint64_t> packets{0};
         std::atomic<std::uint64_t> bytes{0};
         std::atomic<std::uint64_t> files{0};
+        std::atomic<bool> failed{false};  ///< set behind the last count of `packets`
         std::atomic<bool> done{false};
         std::thread thread;
     };
@@ -111,6 +116,7 @@ class Capture {
     Clock::time_point ended_{};
     mutable std::mutex mutex_;
     std::string failure_;
+    bool reported_ = false;  ///< by news()
 };
 
 /// Adds a tap's counts to the snapshot of its capture.

@@ -39,6 +39,13 @@ std::int64_t value_of(const heap::PacketView& view, std::uint64_t id) {
     return -1;
 }
 
+/// Returns whether an earlier packet of the heap may have had an item that this one lacks.
+bool may_lack(const std::vector<std::uint64_t>& items, const heap::PacketView& view) {
+    return view.offset != 0 && std::any_of(items.begin(), items.end(), [&view](std::uint64_t id) {
+               return id > kPayloadLengthItem && value_of(view, id) == -1;
+           });
+}
+
 }  // namespace
 
 Layout PlaceCallback::layout(const std::string& where) const {
@@ -92,7 +99,8 @@ void CallbackMap::describe(std::size_t at, const heap::PacketView& view, std::ui
 }
 
 bool CallbackMap::note(const heap::PacketView& view, std::uint16_t endpoint) noexcept {
-    if (view.heap_length == heap::kUnknownLength)
+    // The window may refuse heaps that begin with a later packet.
+    if (view.heap_length == heap::kUnknownLength || view.offset != 0)
         return false;
     kept_ = false;
     // Heaps that are left were refused by the window, before or after they were asked for.
@@ -119,19 +127,30 @@ PacketOutcome CallbackMap::find(const heap::PacketView& view, std::uint16_t endp
     if (view.heap_length == heap::kUnknownLength)
         return PacketOutcome::bad_length;
     // A source that waits offers its packet again at every poll.
-    if (std::exchange(kept_, false) && is(last_, view))
-        return check(last_, spot);
-    for (last_ = 0; last_ < count_; last_++) {
-        if (!is(last_, view))
+    if (std::exchange(kept_, false) && is(last_, view)) {
+        spot = last_spot_;
+        return last_outcome_;
+    }
+    for (std::size_t i = 0; i < count_; i++) {
+        if (!is(i, view))
             continue;
         if (!std::exchange(asked_, true))
             ask(0, count_);
-        return check(last_, spot);
+        return answer(i, spot);
     }
-    last_ = kBatch;
+    if (may_lack(callback_.items, view))
+        return PacketOutcome::no_item;
     describe(kBatch, view, endpoint);
     ask(kBatch, 1);
-    return check(kBatch, spot);
+    return answer(kBatch, spot);
+}
+
+/// Returns the callback's answer, and notes it: it may be asked for again.
+PacketOutcome CallbackMap::answer(std::size_t at, HeapSpot& spot) noexcept {
+    last_ = at;
+    last_outcome_ = check(at, spot);
+    last_spot_ = spot;
+    return last_outcome_;
 }
 
 /// Checks a place, whatever the callback answered.

@@ -84,6 +84,7 @@ class CallbackMap final : public HeapMap {
     static constexpr std::size_t kBatch = heap::kMaxBatch;
 
     bool is(std::size_t at, const heap::PacketView& view) const noexcept;
+    PacketOutcome answer(std::size_t at, HeapSpot& spot) noexcept;
     void describe(std::size_t at, const heap::PacketView& view, std::uint16_t endpoint) noexcept;
     void ask(std::size_t first, std::size_t count) noexcept;
     PacketOutcome check(std::size_t at, HeapSpot& spot) noexcept;
@@ -92,8 +93,11 @@ class CallbackMap final : public HeapMap {
     stats::CallbackCounts& counts_;
     std::size_t count_ = 0;  ///< heaps of the batch
     bool asked_ = false;     ///< for them
-    std::size_t last_ = 0;   ///< heap of the last find()
-    bool kept_ = false;      ///< its answer is still good
+    // Of the last find():
+    std::size_t last_ = 0;  ///< heap
+    PacketOutcome last_outcome_ = PacketOutcome::placed;
+    bool kept_ = false;  ///< its answer is still good
+    HeapSpot last_spot_;
     // The last one is for a heap that cannot wait for the others.
     std::array<HeapStart, kBatch + 1> starts_;
     std::array<ChunkPlace, kBatch + 1> places_;

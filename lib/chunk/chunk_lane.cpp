@@ -18,6 +18,12 @@ constexpr std::size_t kMostExtras = Placement::kMaxExtras * 8;
 /// Stands for the chunk of a packet before the first one.
 constexpr std::int64_t kBeforeAll = std::numeric_limits<std::int64_t>::min() / 2;
 
+/// Returns the bounds of heaps for a placement: they begin with any packet that tells their place.
+heap::WindowConfig in_any_order(heap::WindowConfig heaps) {
+    heaps.in_order = false;
+    return heaps;
+}
+
 }  // namespace
 
 ChunkLane::ChunkLane(const Placement& placement, ChunkWindow& window, stats::StreamCounters& counters,
@@ -45,7 +51,7 @@ ChunkLane::ChunkLane(const Placement& placement, ChunkWindow& window, stats::Str
         return;
     }
     declared_ = std::make_unique<Declared>(*this);
-    tracked_ = std::make_unique<Tracked>(heaps, *declared_, part_bytes_, member_, counters_);
+    tracked_ = std::make_unique<Tracked>(in_any_order(heaps), *declared_, part_bytes_, member_, counters_);
     if (placement.way == Way::tracked) {
         if (part_bytes_ == 0)
             learn_part(static_cast<std::uint32_t>(heap_bytes_));
@@ -119,7 +125,7 @@ PacketOutcome ChunkLane::Declared::find(const heap::PacketView& view, std::uint1
                                                                 std::uint16_t endpoint, bool last_try,
                                                                 bool can_wait) noexcept {
     const Tracked::Accepted a = tracked_->accept(view, endpoint, last_try, can_wait);
-    return {a.verdict, a.base, rows_.bytes == 0 ? view.offset : 0, a.outcome};
+    return {a.verdict, a.base, a.offset + (rows_.bytes == 0 ? view.offset : 0), a.outcome};
 }
 
 ChunkLane::Accepted ChunkLane::refuse(PacketOutcome outcome) noexcept {

@@ -16,7 +16,6 @@ heap::WindowConfig of_chunks(heap::WindowConfig config) {
     config.stop_on_stop_item = false;
     config.on_full = heap::FullPolicy::drop_newest;
     config.control_heaps = false;
-    config.in_order = false;
     config.max_heap_bytes = heap::kMaxHeapBytes;
     return config;
 }
@@ -76,7 +75,8 @@ Tracked::Accepted Tracked::accept(const heap::PacketView& view, std::uint16_t en
         wake();
     if (member_.token() != looked_) [[unlikely]]
         look_at_chunks();
-    heap::Record* r = window_.accept_next(view);
+    const bool whole = heap::Window::is_whole(view);
+    heap::Record* r = whole ? nullptr : window_.accept_next(view);
     if (r == nullptr) {
         if (last_try)
             forget_pending(view.key);
@@ -84,6 +84,8 @@ Tracked::Accepted Tracked::accept(const heap::PacketView& view, std::uint16_t en
             return {.verdict = Verdict::again};
         else if (!can_wait && may_note(view) && map_.note(view, endpoint))
             return make_pending(view.key);
+        if (Accepted to; whole && accept_whole(view, endpoint, to)) [[likely]]
+            return to;
         endpoint_ = endpoint;
         last_try_ = last_try;
         can_wait_ = can_wait;
@@ -95,7 +97,59 @@ Tracked::Accepted Tracked::accept(const heap::PacketView& view, std::uint16_t en
             return {.outcome = a.outcome};
         r = a.record;
     }
-    return {Verdict::copy, &r->base};
+    return {.verdict = Verdict::copy, .base = &r->base};
+}
+
+/// Accepts a heap of one packet, if it is usual and its chunk is open: then it needs no record. Returns false
+/// when nothing was done, and the window decides. The map's answer is kept for that.
+bool Tracked::accept_whole(const heap::PacketView& view, std::uint16_t endpoint, Accepted& to) noexcept {
+    if (!window_.may_pass(view)) [[unlikely]]
+        return false;
+    HeapSpot spot;
+    if (map_.find(view, endpoint, spot) == PacketOutcome::placed && place_whole(view, spot, to)) [[likely]]
+        return true;
+    map_.keep();
+    return false;
+}
+
+/// Places a heap of one packet. Returns false when that is not simple, and nothing was done.
+bool Tracked::place_whole(const heap::PacketView& view, const HeapSpot& spot, Accepted& to) noexcept {
+    const HeapSpot::Where& at = spot.at;
+    Chunk* const chunk = member_.find(at.id);
+    if (chunk == nullptr || spot.length != view.heap_length) [[unlikely]]
+        return false;
+    const std::uint64_t parts = spot.parts != 0 ? spot.parts : chunk->parts_per_heap;
+    if (parts != 1 || (chunk->loose && !has_room(*chunk, at, spot, at.heap, parts))) [[unlikely]]
+        return false;
+    const std::atomic_ref here(chunk->parts[at.heap]);
+    const bool is_new = here.load(std::memory_order_relaxed) == 0;
+    // A user's presence may have anything in it.
+    if (!is_new && !chunk->loose) [[unlikely]]
+        return false;
+    note_source(view);
+    for (std::size_t i = 0; i < spot.extra.size(); i++)
+        std::atomic_ref(chunk->extra[at.extra_offset + i]).store(spot.extra[i], std::memory_order_relaxed);
+    Chunk::Share& share = chunk->shares[member_.number()];
+    if (is_new) {
+        here.store(1, std::memory_order_relaxed);
+        share.parts++;
+    }
+    share.packets++;
+    share.bytes += view.payload_length;
+    share.first = share.first == 0 ? view.arrival : share.first;
+    share.last = std::max(share.last, view.arrival);
+    member_.used(*chunk);
+    window_.pass(view);
+    to = {.verdict = Verdict::copy, .base = &chunk->base, .offset = at.offset};
+    return true;
+}
+
+/// Notes who sends, once in a batch.
+void Tracked::note_source(const heap::PacketView& view) noexcept {
+    if (noted_source_)
+        return;
+    noted_source_ = true;
+    member_.window().note_source(view.source, view.arrival);
 }
 
 bool Tracked::is_missed(std::uint64_t key) const noexcept {
@@ -150,10 +204,7 @@ heap::HeapPlacer::Answer Tracked::begin(const heap::PacketView& view, std::uint3
             return {.outcome = PacketOutcome::no_chunk, .for_all = false};
         return {.outcome = outcome, .for_all = outcome != PacketOutcome::no_item};
     }
-    if (!noted_source_) {
-        noted_source_ = true;
-        member_.window().note_source(view.source, view.arrival);
-    }
+    note_source(view);
     HeapSpot::Where at = to.at;
     Chunk* chunk = member_.find(at.id);
     if (chunk == nullptr) [[unlikely]] {

@@ -40,8 +40,9 @@ class Tracked final : private heap::HeapPlacer {
     };
     struct Accepted {
         Verdict verdict = Verdict::counted;
-        /// Points to the address of the heap's first byte, which is read at copy time.
+        /// Points to an address that is read at copy time: the heap's first byte is `offset` bytes behind it.
         std::byte* const* base = nullptr;
+        std::uint64_t offset = 0;
         PacketOutcome outcome = PacketOutcome::placed;  ///< as it was counted
     };
     /// Decides about a packet. `last_try`: `again` is no answer any more. `can_wait`: its source loses
@@ -76,6 +77,9 @@ class Tracked final : private heap::HeapPlacer {
         std::uint32_t packets = 0;
     };
 
+    bool accept_whole(const heap::PacketView& view, std::uint16_t endpoint, Accepted& to) noexcept;
+    bool place_whole(const heap::PacketView& view, const HeapSpot& spot, Accepted& to) noexcept;
+    void note_source(const heap::PacketView& view) noexcept;
     Answer begin(const heap::PacketView& view, std::uint32_t record) noexcept override;
     void end(const heap::Record& r, std::uint32_t record) noexcept override;
     static std::uint32_t votes_of(const heap::PacketView& view) noexcept;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <sstream>
 
@@ -15,6 +16,7 @@
 #include "config/config.hpp"
 #include "config/copy_rules.hpp"
 #include "config/keys.hpp"
+#include "runtime/paths.hpp"
 
 namespace spead::config {
 
@@ -226,6 +228,24 @@ void leave_out_port(toml::table& entry, bool former) {
         entry.erase("port");
 }
 
+/// Lets a stream that has other paths than before have the defaults that go with them, where it had those
+/// that went with the others.
+void take_path_defaults(toml::table& entry, bool had_paths, const std::vector<Setting>& settings) {
+    const bool has_paths = entry.contains("paths");
+    toml::table* const heaps = entry["heaps"].as_table();
+    if (heaps == nullptr || has_paths == had_paths)
+        return;
+    const runtime::ReceivePlan one_path;
+    const auto forget = [&](std::string_view key, std::int64_t of_one, std::int64_t of_two) {
+        const bool said = std::ranges::any_of(
+            settings, [&](const Setting& setting) { return setting.first == fmt::format("heaps.{}", key); });
+        if (!said && (*heaps)[key].value<std::int64_t>() == (had_paths ? of_two : of_one))
+            heaps->erase(key);
+    };
+    forget("max_live", one_path.max_live, runtime::kPathLive);
+    forget("history", one_path.history, runtime::kPathHistory);
+}
+
 Plan add(const Plan& plan, const Noun& part, const std::string& name, const std::string& port,
          const std::string& endpoints, const std::vector<Setting>& settings) {
     toml::table tree = tree_of(plan);
@@ -250,7 +270,9 @@ Plan set(const Plan& plan, const Noun& part, const std::string& name, const std:
     toml::array& list = list_of_parts(tree, part);
     toml::table& entry = *list[index_of(list, part, name)].as_table();
     const auto first_path = entry["paths"][0].value<std::string>();
+    const bool had_paths = entry.contains("paths");
     apply(entry, part, settings);
+    take_path_defaults(entry, had_paths, settings);
     if (first_path && !entry.contains("paths") && !entry.contains("port"))
         entry.insert("port", *first_path);
     const bool says_port =
@@ -272,6 +294,24 @@ Plan remove(const Plan& plan, const Noun& part, const std::string& name) {
 const runtime::ReceivePlan& stream_of(const Plan& plan, const std::string& name) {
     toml::table tree = tree_of(plan);
     return plan.receives[index_of(list_of_parts(tree, kStream), kStream, name)];
+}
+
+/// Returns the list of endpoints without those that go. Ranges that lose none keep their words.
+std::string without(const std::vector<std::string>& texts, const std::vector<bool>& goes) {
+    std::vector<std::string> left;
+    std::size_t at = 0;
+    for (const std::string& text : texts) {
+        const std::vector<Endpoint> all = parse_endpoints(text);
+        std::vector<Endpoint> staying;
+        for (const Endpoint& e : all)
+            if (!goes[at++])
+                staying.push_back(e);
+        if (staying.size() == all.size())
+            left.push_back(text);
+        else
+            std::ranges::move(endpoint_ranges(staying), std::back_inserter(left));
+    }
+    return fmt::format("{}", fmt::join(left, ","));
 }
 
 }  // namespace
@@ -303,41 +343,40 @@ Plan delete_send(const Plan& plan, const std::string& name) {
 }
 
 Plan add_endpoints(const Plan& plan, const std::string& stream, const std::string& range) {
-    std::vector<std::string> texts = stream_of(plan, stream).endpoint_texts;
+    const runtime::ReceivePlan& r = stream_of(plan, stream);
+    std::vector<std::string> texts = r.endpoint_texts;
     for (std::string& text : split(range))
         texts.push_back(std::move(text));
-    return set_stream(plan, stream, {{"endpoints", fmt::format("{}", fmt::join(texts, ","))}});
+    const std::string all = fmt::format("{}", fmt::join(texts, ","));
+    if (!r.path_endpoints.empty())
+        throw_error("",
+                    "each endpoint of stream `{0}` has a twin on its second path, and that of {1} is not "
+                    "known; add both at once, with the twin in place of TWIN: `stream set {0} endpoints {2} "
+                    "path_endpoints {3},TWIN`",
+                    stream, range, all, fmt::join(r.path_endpoint_texts, ","));
+    return set_stream(plan, stream, {{"endpoints", all}});
 }
 
 Plan delete_endpoints(const Plan& plan, const std::string& stream, const std::string& range) {
     const runtime::ReceivePlan& r = stream_of(plan, stream);
-    std::vector<Endpoint> going;
+    std::vector<bool> goes(r.endpoints.size());
     for (const std::string& text : split(range))
         for (const Endpoint& endpoint : parse_endpoints(text)) {
-            if (std::find(r.endpoints.begin(), r.endpoints.end(), endpoint) == r.endpoints.end())
+            const auto found = std::find(r.endpoints.begin(), r.endpoints.end(), endpoint);
+            if (found == r.endpoints.end())
                 throw_error("", "stream `{}` has no endpoint {}; it has {}", stream, to_string(endpoint),
                             fmt::join(r.endpoint_texts, " "));
-            going.push_back(endpoint);
+            goes[static_cast<std::size_t>(found - r.endpoints.begin())] = true;
         }
-    const auto goes = [&](const Endpoint& e) {
-        return std::find(going.begin(), going.end(), e) != going.end();
-    };
-    std::vector<std::string> texts;
-    for (const std::string& text : r.endpoint_texts) {
-        std::vector<Endpoint> staying = parse_endpoints(text);
-        if (std::erase_if(staying, goes) == 0) {
-            texts.push_back(text);
-            continue;
-        }
-        for (std::string& rest : endpoint_ranges(staying))
-            texts.push_back(std::move(rest));
-    }
-    if (texts.empty())
+    if (std::ranges::count(goes, false) == 0)
         throw_error("",
                     "stream `{0}` would have no endpoint left; `stream delete {0}` removes it, `stream stop "
                     "{0}` stops it",
                     stream);
-    return set_stream(plan, stream, {{"endpoints", fmt::format("{}", fmt::join(texts, ","))}});
+    std::vector<Setting> settings{{"endpoints", without(r.endpoint_texts, goes)}};
+    if (!r.path_endpoints.empty())
+        settings.emplace_back("path_endpoints", without(r.path_endpoint_texts, goes));
+    return set_stream(plan, stream, settings);
 }
 
 void check_stream_key(const std::string& key) {

@@ -87,11 +87,13 @@ void check_path_keys(const toml::table& stream, const Source& source) {
     const auto refuse = [&](std::string_view key, const std::string& what) {
         throw UsageError(source.at(stream[key].node()->source().begin), what);
     };
-    if (stream.contains("paths") && stream.contains("port"))
+    const toml::array* const paths = stream["paths"].as_array();
+    const bool has_paths = stream.contains("paths") && (paths == nullptr || !paths->empty());
+    if (has_paths && stream.contains("port"))
         refuse("port", fmt::format("stream `{}` has both `port` and `paths`; leave out `port`, because "
                                    "`paths` names the ports of both paths",
                                    name));
-    if (!stream.contains("paths") && stream.contains("path_skew"))
+    if (!has_paths && stream.contains("path_skew"))
         refuse("path_skew",
                fmt::format("stream `{}` has one path; name both ports in `paths`, or leave `path_skew` out",
                            name));

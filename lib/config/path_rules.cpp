@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "config/kernel_ports.hpp"
+#include "config/keys.hpp"
 #include "runtime/paths.hpp"
 
 namespace spead::config {
@@ -60,35 +61,41 @@ std::optional<KeyFault> ports_fault(const Plan& plan, const ReceivePlan& r) {
 /// Checks the times and the memory of what has come.
 std::optional<KeyFault> history_fault(const ReceivePlan& r) {
     if (r.history == 0)
-        return KeyFault{"heaps.history", fmt::format("without a `history`, the second copy of a heap of "
-                                                     "stream `{}` would be another heap; give at least the "
-                                                     "heaps of `path_skew`",
-                                                     r.name)};
+        return KeyFault{
+            "heaps.history",
+            fmt::format("without a `history` (--history), the second copy of a heap of stream `{}` would be "
+                        "another heap; give at least the heaps of `path_skew` (--path-skew)",
+                        r.name)};
     if (r.history_time < r.path_skew)
-        return KeyFault{"heaps.history_time",
-                        fmt::format("heaps of stream `{}` are forgotten after {:g} s, and one path may be "
-                                    "{:g} s behind; raise `history_time` or lower `path_skew`",
-                                    r.name, r.history_time, r.path_skew)};
+        return KeyFault{
+            "heaps.history_time",
+            fmt::format(
+                "heaps of stream `{}` are forgotten after {:g} s, and one path may be "
+                "{:g} s behind; raise `history_time` (--history-time) or lower `path_skew` (--path-skew)",
+                r.name, r.history_time, r.path_skew)};
     if (r.timeout > 0 && r.timeout < r.path_skew)
-        return KeyFault{"heaps.timeout",
-                        fmt::format("heaps of stream `{}` are given up after {:g} s, and one path may be "
-                                    "{:g} s behind; raise `timeout` or lower `path_skew`",
-                                    r.name, r.timeout, r.path_skew)};
+        return KeyFault{
+            "heaps.timeout",
+            fmt::format("heaps of stream `{}` are given up after {:g} s, and one path may be "
+                        "{:g} s behind; raise `timeout` (--heap-timeout) or lower `path_skew` (--path-skew)",
+                        r.name, r.timeout, r.path_skew)};
     return std::nullopt;
 }
 
 /// Checks what two paths exclude.
 std::optional<KeyFault> excluded(const ReceivePlan& r) {
     const auto fault = [&r](std::string_view key, std::string_view why) {
-        return KeyFault{key, fmt::format("stream `{}` has two paths: {}; leave out `{}`", r.name, why,
-                                         key.substr(key.rfind('.') + 1))};
+        const std::string_view option = find_key("receive", key)->option;
+        return KeyFault{key, fmt::format("stream `{}` has two paths: {}; leave out `{}`{}", r.name, why,
+                                         key.substr(key.rfind('.') + 1),
+                                         option.empty() ? "" : fmt::format(" ({})", option))};
     };
     if (r.in_order)
         return fault("in_order", "a packet that only one of them brings is behind those of the other");
     if (r.stop_on_stop_item)
         return fault("stop_on_stop_item",
-                     "the first stop item would end it before the other path's packets (`exit_on_stop` waits "
-                     "for them)");
+                     "the first stop item would end it before the other path's packets, for which "
+                     "`exit_on_stop` (--exit-on-stop) waits");
     if (r.lend != 0)
         return fault("lend", "buffers of two ports in one heap cannot be lent");
     if (r.engine != runtime::HeapEngine::none)

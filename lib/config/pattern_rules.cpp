@@ -37,7 +37,7 @@ std::optional<KeyFault> endpoints_fault(const SendPlan& s, std::string_view name
     const std::uint64_t endpoints = s.endpoints.size();
     if (s.pattern == HeapPattern::p4 && senders != 1)
         return KeyFault{"senders", fmt::format("pattern p4 has one sender for each endpoint, not {}; leave "
-                                               "`senders` out",
+                                               "`senders` (--senders) out",
                                                senders)};
     if (s.pattern != HeapPattern::p1) {
         if (endpoints <= PatternHeap::kGroups)
@@ -49,7 +49,7 @@ std::optional<KeyFault> endpoints_fault(const SendPlan& s, std::string_view name
         return std::nullopt;
     return KeyFault{"endpoints",
                     fmt::format("{} cannot be shared out evenly to {}; give {}, "
-                                "a multiple of it, or other `senders`",
+                                "a multiple of it, or other `senders` (--senders)",
                                 counted(endpoints, "endpoints"), counted(senders, "senders"), senders)};
 }
 
@@ -57,25 +57,27 @@ std::optional<KeyFault> endpoints_fault(const SendPlan& s, std::string_view name
 
 std::optional<KeyFault> pattern_fault(const SendPlan& s) {
     if (!s.from.empty() && (s.pattern != HeapPattern::none || s.verify))
-        return KeyFault{
-            "from",
-            "`from` sends heaps as they were stored, and `pattern` and `verify` make others; leave "
-            "one of them out"};
+        return KeyFault{"from",
+                        "`from` (--from) sends heaps as they were stored, and `pattern` (--pattern) and "
+                        "`verify` (--verify) make others; leave one of them out"};
     if (s.pattern == HeapPattern::none) {
         if (s.senders != 0)
-            return KeyFault{"senders", "`senders` belong to a pattern; give `pattern`, too"};
+            return KeyFault{"senders", "`senders` belong to a pattern; give `pattern` (--pattern), too"};
         if (s.first_time != 0)
-            return KeyFault{"first_time", "`first_time` belongs to a pattern; give `pattern`, too"};
+            return KeyFault{"first_time",
+                            "`first_time` belongs to a pattern; give `pattern` (--pattern), too"};
         return repeat_fault(s);
     }
     const std::string_view name = name_in(kHeapPatterns, s.pattern);
     if (s.items != 1)
-        return KeyFault{"items", fmt::format("pattern {} has one item of data, not {}; leave `items` out",
-                                             name, s.items)};
+        return KeyFault{
+            "items", fmt::format("pattern {} has one item of data, not {}; leave `items` (--items) out", name,
+                                 s.items)};
     if (s.address_bits != kPatternAddressBits)
-        return KeyFault{"addr_bits",
-                        fmt::format("pattern {} has {} address bits, not {}; leave `addr_bits` out", name,
-                                    kPatternAddressBits, s.address_bits)};
+        return KeyFault{
+            "addr_bits",
+            fmt::format("pattern {} has {} address bits, not {}; leave `addr_bits` (--addr-bits) out", name,
+                        kPatternAddressBits, s.address_bits)};
     if (auto fault = endpoints_fault(s, name))
         return fault;
     return repeat_fault(s);

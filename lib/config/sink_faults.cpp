@@ -19,7 +19,7 @@ std::optional<SinkFault> sink_fault(const runtime::Plan& plan) {
         if (!sink.notify.empty() && !plan.receives[i].chunk)
             return SinkFault{path + ".notify",
                              "notices are of chunks, and this stream has none; give it a [receive.chunk] "
-                             "(--placement), or leave `notify` out"};
+                             "(--placement), or leave `notify` (--notify) out"};
         if (sink.kind != runtime::SinkKind::dada) {
             if (sink.ring.empty() && sink.header.empty())
                 continue;

@@ -160,6 +160,11 @@ class Rules {
                 fail(path + ".address6",
                      "{} cannot be the address of a host; give port `{}` one of its own, as in fd00::5",
                      to_string(six), port.name);
+            if (!port.reassemble && port.reassemble_datagrams != runtime::PortPlan{}.reassemble_datagrams)
+                fail(path + ".reassemble_datagrams",
+                     "`reassemble_datagrams` of port `{}` is {}, and nothing is put together without "
+                     "`reassemble = true` (--reassemble); give that, too, or leave it out",
+                     port.name, port.reassemble_datagrams);
             if (const auto fault = split_fault(plan_, port))
                 fail(fmt::format("{}.{}", path, fault->key), "{}", fault->what);
             const auto [other, fresh] = devices.emplace(port.device, port.name);
@@ -248,7 +253,8 @@ class Rules {
         });
         if (r.history > 0 && r.history_time == 0)
             fail(path + ".heaps.history_time",
-                 "`history_time` is 0, so no heap is remembered; give a time, or `history` 0 to turn it off");
+                 "`history_time` is 0, so no heap is remembered; give a time, or `history` 0 (--history) to "
+                 "turn it off");
         if (!r.chunk && r.max_bytes > plan_.memory.heaps)
             fail(path + ".heaps.max_bytes",
                  "one heap of stream `{}` may have {}, more than the {} for all heaps; lower the largest "
@@ -385,7 +391,8 @@ class Rules {
         if (std::all_of(s.endpoints.begin(), s.endpoints.end(),
                         [](const Endpoint& e) { return e.address.is_multicast(); }))
             fail(path,
-                 "`dst_mac` is for unicast endpoints, and `{}` has none: a multicast group has its own MAC "
+                 "`dst_mac` (--dst-mac) is for unicast endpoints, and `{}` has none: a multicast group has "
+                 "its own MAC "
                  "address; leave it out",
                  s.name);
     }
@@ -393,7 +400,7 @@ class Rules {
     void flavour_fits(const std::string& path, const SendPlan& s) const {
         const std::string bits = path + ".addr_bits";
         if (s.address_bits % 8 != 0)
-            fail(bits, "`addr_bits` is {}; give a multiple of 8 from 8 to 56", s.address_bits);
+            fail(bits, "`addr_bits` (--addr-bits) is {}; give a multiple of 8 from 8 to 56", s.address_bits);
         if (s.heap_size / s.items < 4)
             fail(path + ".items",
                  "{} items in heaps of {} have less than 4 bytes each; give fewer items or larger heaps",
@@ -406,7 +413,7 @@ class Rules {
                  "address bits "
                  "or items",
                  s.address_bits, 63 - s.address_bits, kFirstItemId, kFirstItemId + s.items - 1);
-        if (largest_heap(s) >> s.address_bits != 0)
+        if (s.from.empty() && largest_heap(s) >> s.address_bits != 0)
             fail(bits,
                  "{} address bits count up to {}, too few for heaps of {} with the descriptors of the first; "
                  "give "
@@ -456,13 +463,13 @@ class Rules {
                                                     [](const ReceivePlan& r) { return r.chunk.has_value(); }))
                 fail("end.heaps",
                      "`heaps` (--heaps) counts heaps that sinks get, and all streams put theirs into chunks; "
-                     "use `duration`, `idle_exit` or `exit_on_stop`");
+                     "use `duration` (--duration), `idle_exit` (--idle-exit) or `exit_on_stop` "
+                     "(--exit-on-stop)");
             if (plan_.end.exit_on_stop && std::any_of(plan_.receives.begin(), plan_.receives.end(),
                                                       [](const ReceivePlan& r) { return !r.format.empty(); }))
                 fail("end.exit_on_stop",
-                     "`exit_on_stop` waits for stop items, and packets of a `format` have none; use "
-                     "`duration`, "
-                     "`heaps` or `idle_exit`");
+                     "`exit_on_stop` waits for stop items, and packets of a `format` (--format) have none; "
+                     "use `duration` (--duration), `heaps` (--heaps) or `idle_exit` (--idle-exit)");
             return;
         }
         if (plan_.end.heaps != 0)

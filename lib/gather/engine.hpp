@@ -8,17 +8,24 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.hpp"
 #include "gather/channel.hpp"
 #include "memory/region.hpp"
 
 namespace spead::gather {
+
+/// Reports that a fetch was given up (Engine::fetch). The engine may come back.
+class FetchTimedOut : public Error {
+  public:
+    using Error::Error;
+};
 
 /// Moves payload from packets into heaps, for any number of RX lcores, on a thread of its own. That thread
 /// runs on a CPU that no lcore has; the lcores only ever touch their channels.
 ///
 /// Control code makes an engine, its memory and its channels, and stops it. What an engine gives out is
 /// shared: heaps that users hold keep its memory, and an engine that cannot be stopped keeps what it may
-/// still write. All functions but fetch() are for one thread at a time.
+/// still write. All functions but fetch() and end_fetches() are for one thread at a time.
 class Engine {
   public:
     Engine(const Engine&) = delete;
@@ -46,9 +53,12 @@ class Engine {
     virtual std::shared_ptr<Channel> connect(std::size_t batches) = 0;
 
     /// Copies bytes of a heap that has been handed over into ordinary memory, for consumers that read on the
-    /// CPU. Any number of threads. It waits for that copy; throws Error when the engine fails, or takes
-    /// longer than kLongestFetch.
+    /// CPU. Any number of threads. Waits for that. Throws FetchTimedOut when it takes longer than
+    /// kLongestFetch, or is behind one that was and has not come; Error when the engine fails.
     virtual void fetch(const std::byte* from, std::span<std::byte> to) = 0;
+    /// Makes fetches that follow a late one throw at once until that one has come, because the run ends. Any
+    /// thread.
+    virtual void end_fetches() noexcept {}
     static constexpr std::chrono::seconds kLongestFetch{5};
 
     /// Ends the engine: no batch is taken any more, those that were are finished, and all channels end.

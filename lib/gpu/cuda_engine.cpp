@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -37,6 +38,8 @@ constexpr const char* kEngine = "engine cuda";
 constexpr int kOrderedForOwner = 100;
 /// Says how often the driver is asked about a batch whose word stays away: it may have failed.
 constexpr std::chrono::milliseconds kAsk{1};
+/// Limits the wait of a fetch for one that was given up.
+constexpr std::chrono::milliseconds kNext{100};
 /// Keeps the words of streams in lines of their own.
 constexpr std::size_t kLine = 64;
 /// Holds the words, and what is fetched, piece by piece.
@@ -106,6 +109,8 @@ class CudaEngine::Work {
 
     void run() noexcept;
     void fetch(const std::byte* from, std::span<std::byte> to);
+    void end_fetches() noexcept { ending_.store(true, std::memory_order_relaxed); }
+    std::shared_ptr<const memory::Region> allocate(const std::shared_ptr<Work>& self, std::size_t bytes);
     std::shared_ptr<Channel> connect(std::size_t batches);
     void release();
 
@@ -117,9 +122,13 @@ class CudaEngine::Work {
     void serve_all();
     bool begin_next(const std::shared_ptr<Served>& served);
     void check(const Batch& batch);
+    [[noreturn]] static void throw_late(const char* what);
     bool finish_done();
     void ask_driver();
     bool is_quiet() const;
+    void let_go(std::shared_ptr<const HeapMemory> memory) noexcept;
+    void free_memory();
+    void wait_for_memory() const;
 
     memory::Mapping host_;
     Registered registered_;
@@ -127,6 +136,15 @@ class CudaEngine::Work {
     std::vector<std::unique_ptr<Lane>> lanes_;
     std::timed_mutex fetching_;  ///< for what follows
     Stream down_;
+    bool late_ = false;  ///< the last fetch was given up
+    std::atomic<bool> ending_{false};
+
+    /// Holds memory that nobody uses any more. The driver may free it only when the GPU has nothing to do,
+    /// and waits for that: so the thread frees it.
+    std::mutex freeing_;
+    std::vector<std::shared_ptr<const HeapMemory>> to_free_;
+    std::atomic<std::size_t> unfreed_{0};  ///< of these, and those that it frees now
+    bool thread_over_ = false;
 
     // The thread's.
     std::vector<std::shared_ptr<Served>> served_;
@@ -151,6 +169,52 @@ std::shared_ptr<Channel> CudaEngine::Work::connect(std::size_t batches) {
     });
 }
 
+/// Makes memory for heaps, whose last user leaves it to the thread.
+std::shared_ptr<const memory::Region> CudaEngine::Work::allocate(const std::shared_ptr<Work>& self,
+                                                                 std::size_t bytes) {
+    wait_for_memory();
+    auto made = std::make_shared<const HeapMemory>(context, bytes);
+    const memory::Region* const region = &made->region;
+    return {region, [work = std::weak_ptr(self), made = std::move(made)](const memory::Region*) mutable {
+                // Without the engine, the GPU has nothing of it to do, and the memory is freed here. This
+                // function may stay for long.
+                std::shared_ptr<const HeapMemory> going = std::move(made);
+                if (const std::shared_ptr<Work> alive = work.lock())
+                    alive->let_go(std::move(going));
+            }};
+}
+
+void CudaEngine::Work::let_go(std::shared_ptr<const HeapMemory> memory) noexcept {
+    try {
+        const std::lock_guard lock(freeing_);
+        if (thread_over_)
+            return;
+        to_free_.push_back(std::move(memory));
+        unfreed_.fetch_add(1, std::memory_order_release);
+    } catch (const std::bad_alloc&) {
+        // Then it is freed here.
+    }
+}
+
+void CudaEngine::Work::free_memory() {
+    std::vector<std::shared_ptr<const HeapMemory>> going;
+    {
+        const std::lock_guard lock(freeing_);
+        going.swap(to_free_);
+    }
+    const std::size_t freed = going.size();
+    going.clear();
+    unfreed_.fetch_sub(freed, std::memory_order_release);
+}
+
+/// Gives the thread a moment to free memory before new one is asked for.
+void CudaEngine::Work::wait_for_memory() const {
+    const Clock::time_point last = Clock::now() + kNext;
+    ShortWait pause;
+    for (unsigned rounds = 0; unfreed_.load(std::memory_order_acquire) != 0 && Clock::now() < last;)
+        pause.wait(rounds);
+}
+
 /// Lets go of what the GPU does not touch any more. The thread has ended.
 void CudaEngine::Work::release() {
     served_.clear();
@@ -166,6 +230,11 @@ void CudaEngine::Work::run() noexcept {
         connections.fail(fmt::format("{}: {}", kEngine, reason_of(e)));
         wait_until_quiet([this] { return is_quiet(); });
     }
+    {
+        const std::lock_guard lock(freeing_);
+        thread_over_ = true;
+    }
+    free_memory();
     connections.end();
 }
 
@@ -178,12 +247,17 @@ void CudaEngine::Work::serve_all() {
         bool any = false;
         for (const auto& one : served_)
             any |= begin_next(one);
-        any |= finish_done();
+        const bool moved = finish_done();
+        // The GPU does not stand still.
+        if (unfreed_.load(std::memory_order_acquire) != 0 && (moved || flying_.empty()) && down_.idle())
+            free_memory();
+        any |= moved;
         if (any) {
             rounds = 0;
             continue;
         }
-        if (last && flying_.empty())
+        // A fetch that was given up may still write.
+        if (last && flying_.empty() && down_.idle())
             return;
         ask_driver();
         idle.wait(rounds);
@@ -243,24 +317,33 @@ void CudaEngine::Work::ask_driver() {
 }
 
 bool CudaEngine::Work::is_quiet() const {
-    return std::ranges::all_of(lanes_, [](const auto& lane) { return lane->stream.idle(); });
+    return down_.idle() && std::ranges::all_of(lanes_, [](const auto& lane) { return lane->stream.idle(); });
+}
+
+void CudaEngine::Work::throw_late(const char* what) {
+    throw gather::FetchTimedOut(kEngine, fmt::format("{} within {} s: the GPU is too slow, or stands still",
+                                                     what, gather::Engine::kLongestFetch.count()));
 }
 
 void CudaEngine::Work::fetch(const std::byte* from, std::span<std::byte> to) {
     const Clock::time_point last = Clock::now() + kLongestFetch;
     const std::unique_lock lock(fetching_, last);
     if (!lock)
-        throw_error(kEngine,
-                    "heaps of others have been fetched for {} s; the GPU is too slow, or stands still",
-                    kLongestFetch.count());
+        throw_late("heaps of others have been fetched");
     context->use();
+    // Consumers share threads: those of other streams do not wait for each heap of a GPU that stands still.
+    const bool ending = ending_.load(std::memory_order_relaxed);
+    if (late_ && !down_.is_done_within(ending ? std::chrono::milliseconds(0) : kNext))
+        throw gather::FetchTimedOut(kEngine, "the heap before it is not fetched yet: the GPU stands still");
     std::byte* const between = host_.base() + kPage;
     const auto address = std::bit_cast<cuda::DevicePointer>(from);
     for (std::size_t at = 0; at < to.size();) {
         const std::size_t n = std::min(to.size() - at, kHostBytes - kPage);
         down_.download(between, address + at, n);
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(last - Clock::now());
-        down_.finish(std::max(left, std::chrono::milliseconds(0)));
+        late_ = !down_.is_done_within(std::max(left, std::chrono::milliseconds(0)));
+        if (late_)
+            throw_late("it was not fetched");
         std::memcpy(to.data() + at, between, n);
         at += n;
     }
@@ -281,8 +364,7 @@ CudaEngine::~CudaEngine() {
 }
 
 std::shared_ptr<const memory::Region> CudaEngine::allocate(std::size_t bytes) {
-    const auto made = std::make_shared<const HeapMemory>(work_->context, bytes);
-    const std::shared_ptr<const memory::Region> region(made, &made->region);
+    const std::shared_ptr<const memory::Region> region = work_->allocate(work_, bytes);
     work_->connections.keep(region);
     return region;
 }
@@ -319,6 +401,10 @@ std::shared_ptr<Channel> CudaEngine::connect(std::size_t batches) {
 void CudaEngine::fetch(const std::byte* from, std::span<std::byte> to) {
     if (!to.empty())
         work_->fetch(from, to);
+}
+
+void CudaEngine::end_fetches() noexcept {
+    work_->end_fetches();
 }
 
 bool CudaEngine::stop(std::chrono::milliseconds patience) {

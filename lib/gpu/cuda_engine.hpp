@@ -46,6 +46,7 @@ class CudaEngine final : public gather::Engine {
     void register_packets(std::span<std::byte> memory) override;
     std::shared_ptr<gather::Channel> connect(std::size_t batches) override;
     void fetch(const std::byte* from, std::span<std::byte> to) override;
+    void end_fetches() noexcept override;
     bool stop(std::chrono::milliseconds patience) override;
 
   private:

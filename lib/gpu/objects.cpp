@@ -69,17 +69,22 @@ bool Stream::idle() const {
     return context_->driver().ready(&cuda::Api::query_stream, stream_);
 }
 
-void Stream::finish(std::chrono::milliseconds patience) const {
+bool Stream::is_done_within(std::chrono::milliseconds patience) const {
     const auto last = std::chrono::steady_clock::now() + patience;
     while (!idle()) {
         if (std::chrono::steady_clock::now() >= last)
-            throw_error(
-                "GPU",
-                "{}'s work is not done after {} ms; another program may hold the GPU (nvidia-smi), or "
-                "it hangs (the kernel's log, Xid)",
-                context_->facts().name, patience.count());
+            return false;
         std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
+    return true;
+}
+
+void Stream::finish(std::chrono::milliseconds patience) const {
+    if (!is_done_within(patience))
+        throw_error("GPU",
+                    "{}'s work is not done after {} ms; another program may hold the GPU (nvidia-smi), or "
+                    "it hangs (the kernel's log, Xid)",
+                    context_->facts().name, patience.count());
 }
 
 bool wait_until_quiet(const std::function<bool()>& idle, std::chrono::milliseconds patience) {

@@ -66,7 +66,9 @@ class Stream {
 
     /// Returns whether all work is done.
     bool idle() const;
-    /// Waits until it is, and looks every 20 us. Throws Error when it is not done within `patience`.
+    /// Waits until it is, and looks every 20 us. Returns false when it is not done within `patience`.
+    bool is_done_within(std::chrono::milliseconds patience) const;
+    /// Does the same, and throws Error when it is not done within `patience`.
     void finish(std::chrono::milliseconds patience = std::chrono::seconds(10)) const;
 
   private:

@@ -14,6 +14,11 @@ namespace {
 
 using State = KeyTable::State;
 
+/// Holds the least length of a heap for which memory is taken back when it begins: the block that came back
+/// last is still in the cache. If each heap comes back before the next begins, one block rotates, and not
+/// two.
+constexpr std::uint64_t kTakesBack = std::uint64_t{32} << 10;
+
 std::uint32_t history_size(const WindowConfig& c) {
     return std::max(c.history, WindowConfig::kLeastHistory);
 }
@@ -128,6 +133,8 @@ Window::Accepted Window::start(const PacketView& v) noexcept {
         return {PacketOutcome::out_of_order, nullptr};
     if (heap_placer_ != nullptr) [[unlikely]]
         return start_placed(v);
+    if (v.heap_length >= kTakesBack && v.heap_length != kUnknownLength)
+        reclaim();
     const memory::Block block = place_at_once(v);
     if (!block) [[unlikely]]
         return start_short(v, nullptr);

@@ -22,62 +22,13 @@
 #include "heap/room.hpp"
 #include "heap/suspects.hpp"
 #include "heap/tickets.hpp"
+#include "heap/window_config.hpp"
 #include "stats/counters.hpp"
 #include "stats/stream_times.hpp"
 
 namespace spead::heap {
 
 class LentPackets;
-
-enum class FullPolicy : std::uint8_t { drop_newest, drop_oldest, block };
-
-struct WindowConfig {
-    static constexpr std::uint32_t kLeastHistory = 64;
-
-    std::uint32_t substreams = 1;  ///< at least 1; heap count modulo this picks an independent window
-    /// Limits the live heaps per substream, at least 1. A heap is evicted when this many newer ones have
-    /// begun, whether or not there was room for those, and whether or not they are still live.
-    std::uint32_t max_live = 4;
-    /// Requires that these have proved to be heaps (window_admission.cpp): packets with forged heap counts
-    /// evict no others. Until then a few more than max_live are live.
-    bool guarded = false;
-    std::uint64_t max_heap_bytes = std::uint64_t{64} << 20;  ///< at most kMaxHeapBytes
-    /// Limits the heap counts remembered per substream, of ended and of refused heaps; kLeastHistory at
-    /// least. 0: of refused heaps only, because their later packets must not start them in the middle.
-    std::uint32_t history = 1024;
-    std::uint64_t history_ticks = 0;  ///< how long they are remembered; 0: until newer ones replace them
-    std::uint64_t timeout_ticks = 0;  ///< time without a packet after which a heap is given up; 0: never
-    bool in_order = false;
-    bool stop_on_stop_item = false;
-    /// Delivers heaps that carry only stream control, like others: their packets count as `placed`. false:
-    /// their packets count as `control`, and they are no heaps.
-    bool control_heaps = false;
-    FullPolicy on_full = FullPolicy::drop_newest;
-    /// Counts packets that bring nothing new as `redundant`, and not as `duplicate`: they come by two paths.
-    bool redundant = false;
-    /// Consumers keep heaps for as long as they like, and may need the next one to give the last one back. So
-    /// a window that may not lose heaps hands each over, whatever room it leaves. The arena is this window's
-    /// alone.
-    bool lends = false;
-    /// Limits the memory for item words and ranges that records have no room for; 0: in proportion to the
-    /// heaps.
-    std::size_t books_bytes = 0;
-    /// Adds records for ended heaps whose copies an engine has not made yet (Window::copied_by).
-    std::uint32_t copying = 0;
-
-    /// Limits the heaps per substream that may be live while it is in doubt whether newer ones are heaps.
-    static constexpr std::uint32_t kDoubtful = 32;
-    std::uint32_t places() const noexcept { return max_live + (guarded ? kDoubtful : 0); }
-    std::size_t live_capacity() const noexcept { return std::size_t{substreams} * max_live; }
-    /// Returns the outcome of a packet that brings nothing new.
-    PacketOutcome repeated() const noexcept {
-        return redundant ? PacketOutcome::redundant : PacketOutcome::duplicate;
-    }
-    /// Returns the bytes of the books of a window with so many records.
-    std::size_t books(std::size_t records) const noexcept {
-        return books_bytes != 0 ? books_bytes : Books::bytes_for(live_capacity(), records);
-    }
-};
 
 /// Holds the live heaps of one stream on one lcore: packets in, heaps out.
 ///
@@ -116,7 +67,7 @@ class Window {
            stats::StreamCounters& counters)
         : Window(config, PoolPlacer(), queue, counters) {
         heap_placer_ = &heap_placer;
-        whole_most_ = 0;
+        whole_most_ = config_.max_heap_bytes;
     }
 
     struct Accepted {
@@ -136,6 +87,9 @@ class Window {
     }
     /// Returns whether a packet has had to wait for room since the last call.
     bool has_waited() noexcept { return std::exchange(has_waited_, false); }
+
+    /// Returns how many live heaps ended because others needed their room.
+    std::uint64_t evicted_for_room() const noexcept { return evicted_for_room_; }
 
     /// Does accept() for a packet that cannot wait any longer.
     Accepted accept_now(const PacketView& v) noexcept {
@@ -183,6 +137,13 @@ class Window {
     /// few items, and no older heap in its way. Begins, ends and remembers it at once. Requires is_whole(v).
     /// Returns null when nothing was done: call accept().
     Record* accept_whole(const PacketView& v) noexcept;
+
+    /// Returns whether a heap of one packet is usual, as accept_whole() wants it, in a window whose heaps go
+    /// where a HeapPlacer says. Requires is_whole(v).
+    bool may_pass(const PacketView& v) noexcept;
+    /// Does accept() for such a heap, and ends it, when its user has found its place by itself: the placer is
+    /// not asked. Requires that may_pass(v) has just returned true.
+    void pass(const PacketView& v) noexcept;
 
     /// Ends a batch: the payload of all placed packets has been written, unless an engine does that. Call it
     /// for batches without copies, too: a stop item takes effect here.
@@ -284,6 +245,7 @@ class Window {
     /// Returns the latencies and gaps of heaps, in ticks.
     const stats::StreamTimes& times() noexcept {
         times_.gap.add(0, std::exchange(same_start_, 0));
+        times_.latency.add(0, std::exchange(passed_, 0));
         return times_;
     }
     void forget_most_out() noexcept { placer_.forget_most_out(); }
@@ -292,7 +254,7 @@ class Window {
     /// Restarts everything that is no count: times, and the most memory that was in use.
     void forget_peaks() noexcept {
         times_ = {};
-        same_start_ = 0;
+        same_start_ = passed_ = 0;
         suspects_ = {};
         counters_.ghosts_source = 0;
         counters_.ghosts_of_source = 0;
@@ -468,6 +430,7 @@ class Window {
     std::uint64_t now_ = 0;          ///< arrival of the packet being decided
     std::uint64_t last_start_ = 0;   ///< first arrival of the latest heap; 0: none
     std::uint64_t same_start_ = 0;   ///< further heaps that began then and are not in times_ yet
+    std::uint64_t passed_ = 0;       ///< heaps that passed and are not in times_ yet
     Tickets own_tickets_;            ///< of the caller's copies
     Tickets* tickets_ = &own_tickets_;
     bool stopped_ = false;
@@ -476,6 +439,7 @@ class Window {
     std::uint32_t ghost_cursor_ = 0;  ///< substream where the search for a ghost continues
     bool blocked_ = false;
     bool has_waited_ = false;
+    std::uint64_t evicted_for_room_ = 0;
     bool giving_up_ = false;  ///< heaps end for no fault of theirs
     bool waits_ = false;      ///< rather than lose a packet
     bool retracted_ = false;  ///< an ended heap is not to be delivered, or only where there is plenty of room
@@ -486,7 +450,7 @@ class Window {
     std::size_t live_bytes_ = 0;  ///< payload blocks of live heaps
     std::size_t last_block_ = 0;  ///< bytes, of the latest heap
     std::size_t missing_ = 0;     ///< payload bytes that a packet lacked last; 0: it was books
-    /// Limits the payload of accept_whole(): 0 if no heap is one for it.
+    /// Limits the payload of accept_whole() and may_pass(): 0 if no heap is one for them.
     std::uint64_t whole_most_ = 0;
     std::vector<Record*> free_;   ///< stack
     std::vector<Record*> ended_;  ///< ring of heaps on their way to the queue

@@ -187,6 +187,7 @@ bool Window::evict_due(Substream& s, bool busy_too) noexcept {
             return false;
     }
     evict(s, r);
+    evicted_for_room_++;
     p.oldest++;
     return true;
 }
@@ -233,6 +234,7 @@ bool Window::drop_ghost(std::size_t bytes, bool larger, Short what, const Record
         return false;
     const bool keeps = !books && free_count_ != 0 && leaves_its_room(*best);
     end(*best, HeapEnd::evicted);
+    evicted_for_room_++;
     if (!keeps)
         drop_last_ended();
     return true;

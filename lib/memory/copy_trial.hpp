@@ -17,10 +17,10 @@ struct CopyTrial {
 };
 
 /// Copies packets of 4 KiB, `share` bytes of them, in turn to `outside` bytes of memory, with both kinds of
-/// stores by turns, and takes the medians. `outside` should be twice the cache. Then tries `share` bytes, a
-/// half, a quarter and an eighth of it, until streaming stores pay no more: another machine on the same
-/// processor may have the rest of the cache. Takes some tens of ms, most of it to touch the memory. Measures
-/// nothing if there is no memory, or where no copy streams. Control code.
+/// stores by turns, and takes the least times. `outside` should be twice the cache. Then finds how much of
+/// `share` bytes suits cached stores, by halves: another machine on the same processor may have the rest of
+/// the cache. Touching the memory takes most of the time. Measures nothing if there is no memory,
+/// or where no copy streams. Control code.
 CopyTrial try_copies(std::size_t outside, std::size_t share) noexcept;
 
 }  // namespace spead::memory

@@ -58,6 +58,7 @@ void add_impaired(Table& table, const std::string& how, const stats::SendCounter
     table.count_if_any("(corrupted)", c.impaired_corrupted);
     table.count_if_any("(reordered)", c.impaired_reordered);
     table.count_if_any("(delayed)", c.impaired_delayed);
+    table.count_if_any("(dropped)", c.impaired_dropped);
 }
 
 nlohmann::ordered_json replay_json(const stats::ReplaySnapshot& r) {
@@ -139,12 +140,16 @@ std::string captures_table(const stats::Snapshot& snapshot) {
 
 std::vector<std::string> capture_advice(const stats::Snapshot& snapshot) {
     std::vector<std::string> advice;
-    for (const stats::CaptureSnapshot& c : snapshot.captures)
+    for (const stats::CaptureSnapshot& c : snapshot.captures) {
         if (c.dropped_full > 0)
             advice.push_back(fmt::format(
                 "{}: {} found no room in the capture's buffer because the disks were slow; raise "
                 "--buffer, add a --file on another disk, keep less of each (--snaplen), or try --direct-io",
                 c.stream, counted(c.dropped_full, "packets")));
+        if (c.unwritten > 0 && !c.failure.empty())
+            advice.push_back(fmt::format("{}: {} that were taken are not in the files: {}", c.stream,
+                                         counted(c.unwritten, "packets"), c.failure));
+    }
     return advice;
 }
 

@@ -19,6 +19,10 @@ void EventLog::add_lcore(const std::string& what, std::optional<double> at_s) {
     keep({.at_s = at_s, .name = {}, .kind = "lcore", .text = what});
 }
 
+void EventLog::add_engine(const std::string& what, double at_s) {
+    keep({.at_s = at_s, .name = {}, .kind = "engine", .text = what});
+}
+
 void EventLog::keep(Event event) {
     event.time = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
     const std::lock_guard lock(mutex_);

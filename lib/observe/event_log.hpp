@@ -25,8 +25,8 @@ class EventLog {
         std::uint64_t sequence = 0;
         double time = 0;             ///< seconds since 1970
         std::optional<double> at_s;  ///< of the run; none: unknown
-        std::string name;            ///< of the stream or sender; empty: an lcore
-        std::string kind;            ///< "silent"; of an lcore: "lcore"
+        std::string name;            ///< of the stream or sender; empty: an lcore or engine
+        std::string kind;            ///< "silent"; of the others: "lcore", "engine"
         std::string text;            ///< a sentence that names its subject
     };
 
@@ -34,6 +34,9 @@ class EventLog {
     void add(const std::string& name, const stats::LastEvent& event);
     /// Adds an event of an lcore. `what` names it. `at_s`: in the run; none: unknown.
     void add_lcore(const std::string& what, std::optional<double> at_s = std::nullopt);
+
+    /// Adds an event of an engine, likewise.
+    void add_engine(const std::string& what, double at_s);
 
     struct Look {
         std::vector<Event> events;  ///< oldest first

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "observe/http_connection.hpp"
 
+#include <array>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/read.hpp>
@@ -17,6 +18,14 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 
 namespace {
+
+/// Lists the fields that decide whether a request may do something. Of several, a proxy may have judged
+/// another.
+constexpr std::array kOnce{http::field::host, http::field::origin, http::field::authorization,
+                           http::field::content_type, http::field::if_match};
+
+/// Holds the version of HTTP/1.1 as the parser numbers it.
+constexpr unsigned kHttp11 = 11;
 
 std::string text_of(boost::beast::string_view text) {
     return {text.data(), text.size()};
@@ -99,6 +108,16 @@ void HttpConnection::on_head(const ErrorCode& error) {
     only_head_ = request.method == "HEAD";
     if (!request.path.starts_with('/')) {
         answer(error_answer(400, "the request names no path"));
+        return;
+    }
+    for (const http::field field : kOnce)
+        if (parser_->get().count(field) > 1) {
+            answer(error_answer(400, fmt::format("the request has several fields `{}`; send one",
+                                                 text_of(http::to_string(field)))));
+            return;
+        }
+    if (parser_->get().version() == kHttp11 && parser_->get().count(http::field::host) == 0) {
+        answer(error_answer(400, "the request has no field `Host`, which HTTP/1.1 requires"));
         return;
     }
     HttpRoute route;

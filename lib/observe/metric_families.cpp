@@ -401,10 +401,8 @@ void add_paths(std::vector<MetricFamily>& out, const Snapshot& now) {
                                               std::pair("redundant", c.redundant),
                                               std::pair("repeated", c.repeated), std::pair("late", c.late)}) {
                 ClientMetric& one = packets.metric.emplace_back();
-                one.label = {{"stream", s.name},
-                             {"path", std::to_string(path + 1)},
-                             {"port", s.path_ports[path]},
-                             {"kind", kind}};
+                one.label = metric.label;
+                one.label.push_back({"kind", kind});
                 one.counter.value = static_cast<double>(count);
             }
         }
@@ -493,6 +491,9 @@ std::vector<MetricFamily> metric_families(const View& view, RisingCounts& rising
     add_ports(out, now);
     add_captures(out, now);
     add_lcores(out, now);
+    PartFamilies(out, now.engines, "engine")
+        .gauge("spead_engine_up", "1: the engine moves payload; 0: it has not for a second.",
+               [](const stats::EngineSnapshot& e) { return e.stalled_s > 0 ? 0.0 : 1.0; });
     return out;
 }
 

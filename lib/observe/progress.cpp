@@ -50,6 +50,9 @@ ProgressSample progress_sample(const stats::Snapshot& snapshot) {
     for (const stats::LcoreSnapshot& l : snapshot.lcores)
         if (l.silent_s > 0)
             sample.silent += fmt::format("{}{}", sample.silent.empty() ? "lcore " : ", ", l.lcore);
+    for (const stats::EngineSnapshot& e : snapshot.engines)
+        if (e.stalled_s > 0)
+            sample.stalled = e.name;
     return sample;
 }
 
@@ -65,6 +68,8 @@ std::string progress_line(const ProgressSample& from, const ProgressSample& to) 
     };
     if (!to.silent.empty())
         line += fmt::format(" | {} DOES NOT ANSWER", to.silent);
+    if (!to.stalled.empty())
+        line += fmt::format(" | engine {} STANDS STILL", to.stalled);
     if (to.receives) {
         line += fmt::format(" | rx {}, {}, {} {}", human_bit_rate(rate(from.rx_bytes, to.rx_bytes)),
                             human_packet_rate(rate(from.rx_packets, to.rx_packets)),

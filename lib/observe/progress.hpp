@@ -29,7 +29,8 @@ struct ProgressSample {
     std::uint64_t tx_bytes = 0;
     std::uint64_t tx_packets = 0;
     std::uint64_t tx_heaps = 0;
-    std::string silent;  ///< lcores that do not answer: "lcore 2, 3"
+    std::string silent;     ///< lcores that do not answer: "lcore 2, 3"
+    std::string stalled{};  ///< an engine that stands still
 };
 
 ProgressSample progress_sample(const stats::Snapshot& snapshot);

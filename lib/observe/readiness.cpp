@@ -46,6 +46,9 @@ std::string why_not_ready(const stats::LatestSnapshot::View& view) {
     for (const stats::LcoreSnapshot& lcore : now.lcores)
         if (lcore.silent_s > 0)
             why += lcore.silence() + "\n";
+    for (const stats::EngineSnapshot& engine : now.engines)
+        if (engine.stalled_s > 0)
+            why += engine.stall() + "\n";
     for (const stats::StreamSnapshot& stream : now.streams)
         if (stream.state == "waiting")
             why += fmt::format("stream {} waits for port {}\n", stream.name, stream.port);
@@ -54,6 +57,10 @@ std::string why_not_ready(const stats::LatestSnapshot::View& view) {
     for (const stats::StreamSnapshot& stream : now.streams)
         if (!stream.sink_failure.empty())
             why += fmt::format("the sink of stream {} has failed: {}\n", stream.name, stream.sink_failure);
+    // Others are beside their streams, which go on.
+    for (const stats::CaptureSnapshot& capture : now.captures)
+        if (capture.only && !capture.former && !capture.failure.empty())
+            why += fmt::format("the capture of stream {} has failed: {}\n", capture.stream, capture.failure);
     return why;
 }
 

@@ -26,8 +26,8 @@ double longest_silence(const std::optional<double>& lcore_timeout);
 std::string why_not_alive(const stats::LatestSnapshot::View& view, double longest_silence = kLongestSilence);
 
 /// Returns why the process does not do all of its work, one sentence a line. Empty: its ports run, its lcores
-/// answer, its streams are received and their sinks take heaps. Groups are joined before a stream is received
-/// at all. It does not judge the packets from the network. Pure.
+/// answer, its engines move payload, its streams are received and their sinks take heaps. Groups are joined
+/// before a stream is received at all. It does not judge the packets from the network. Pure.
 std::string why_not_ready(const stats::LatestSnapshot::View& view);
 
 }  // namespace spead::observe

@@ -444,6 +444,8 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
         document["lcores"].push_back(lcore_json(l));
         add_lcore_details(document["lcores"].back(), l, snapshot.ticks_per_second);
     }
+    for (const stats::EngineSnapshot& e : snapshot.engines)
+        document["engines"].push_back(engine_json(e));
     for (const stats::CaptureSnapshot& c : snapshot.captures)
         document["captures"].push_back(capture_json(c));
     for (const stats::ReplaySnapshot& r : snapshot.replays)

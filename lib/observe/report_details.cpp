@@ -84,8 +84,11 @@ void add_stream_details(Json& stream, const stats::StreamSnapshot& s) {
     stream["pool"] = {{"bytes", s.pool_bytes}, {"most", s.pool_most}};
     stream["health"] = health_json(s, stats::kStreamEventNames);
     stream["sink"]["failure"] = s.sink_failure.empty() ? Json() : Json(s.sink_failure);
-    if (!s.sink_loss.empty())
-        stream["sink"]["loss"] = s.sink_loss;
+    std::string loss;
+    for (const stats::SinkLoss& one : s.sink_losses)
+        loss += (loss.empty() ? "" : "; ") + one.why;
+    if (!loss.empty())
+        stream["sink"]["loss"] = loss;
 }
 
 void add_send_details(Json& send, const stats::SendSnapshot& s, double ticks_per_second) {
@@ -148,6 +151,7 @@ Json findings_json(const stats::Snapshot& snapshot) {
     Json all = Json::array();
     for (const stats::Finding& f : stats::findings_of(snapshot))
         all.push_back({{"cause", stats::name_of(f.cause)},
+                       {"kind", stats::name_of(stats::kind_of(f.cause))},
                        {"stage", stats::name_of(f.stage)},
                        {"where", f.where},
                        {"count", f.count},
@@ -190,6 +194,17 @@ std::string shard_clause(const stats::ShardSnapshot& shard) {
         return {};
     return fmt::format("; shard {}/{}: {} of {} of the plan", shard.index, shard.count, shard.endpoints_mine,
                        counted(shard.endpoints_all, "endpoints"));
+}
+
+Json engine_json(const stats::EngineSnapshot& e) {
+    Json engine;
+    engine["name"] = e.name;
+    engine["state"] = e.stalled_s > 0 ? "stalled" : "running";
+    engine["streams"] = e.streams;
+    engine["stalled_s"] = e.stalled_s;
+    engine["stalls"] = e.stalls;
+    engine["all_stalled_s"] = e.all_stalled_s;
+    return engine;
 }
 
 }  // namespace spead::observe

@@ -33,5 +33,6 @@ nlohmann::ordered_json shard_json(const stats::ShardSnapshot& shard);
 std::string shard_clause(const stats::ShardSnapshot& shard);
 /// Adds members to an lcore's object: bursts, use of its time.
 void add_lcore_details(nlohmann::ordered_json& lcore, const stats::LcoreSnapshot& l, double ticks_per_second);
+nlohmann::ordered_json engine_json(const stats::EngineSnapshot& e);
 
 }  // namespace spead::observe

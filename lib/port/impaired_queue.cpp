@@ -47,7 +47,7 @@ bool find_datagram(const rte_mbuf& m, wire::UdpView& out) {
     return m.nb_segs == 1 &&
            wire::parse_udp(rte_pktmbuf_mtod(&m, const std::uint8_t*), m.data_len, m.data_len, false, out) ==
                PortOutcome::stream &&
-           !out.ipv6 && out.payload_length != 0;
+           out.payload_length != 0;
 }
 
 /// Completes the checksum in software: a port would compute it over the corrupted packet.
@@ -265,6 +265,13 @@ std::uint16_t ImpairedQueue::tx(void* self, std::uint16_t, rte_mbuf** mbufs, std
     q.push();
     q.tell_holds();
     return taken;
+}
+
+bool ImpairedQueue::only_delays(const TxQueue& queue) noexcept {
+    if (queue.burst != tx)
+        return false;
+    const auto& q = *static_cast<const ImpairedQueue*>(queue.context);
+    return q.ready_.size() == 0 && q.impairments_.delayed > 0 && q.delayed_.room() < 2;
 }
 
 void ImpairedQueue::reap(void* self, std::uint16_t) {

@@ -68,6 +68,9 @@ class ImpairedQueue {
 
     /// Returns the queue for the sender; lives as long as this.
     TxQueue queue() noexcept { return {tx, reap, this, 0}; }
+    /// Returns whether a sender's queue is an impaired one that takes nothing only because it is full of
+    /// packets that it delays: its port has taken all that are due. For the lcore.
+    static bool only_delays(const TxQueue& queue) noexcept;
     /// Sets the next queue. Without a burst function there is none, and packets wait or are given up.
     void set_inner(const TxQueue& inner) noexcept { inner_ = inner; }
     /// Sends due packets. Returns whether it did anything. For the lcore, also while nothing is sent.

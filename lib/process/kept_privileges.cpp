@@ -13,6 +13,7 @@
 
 #include "base/log.hpp"
 #include "runtime/notice_address.hpp"
+#include "runtime/paths.hpp"
 #include "runtime/stored_stream.hpp"
 
 namespace spead::process {
@@ -22,6 +23,14 @@ namespace {
 /// Limits the wait for all threads; those with a CPU respond within milliseconds.
 constexpr std::chrono::seconds kThreadsPatience{5};
 constexpr std::uint16_t kFirstFreePort = 1024;
+
+/// Returns whether the stream has a port of the kernel's sockets, which bind groups as they bind addresses.
+bool binds_groups(std::span<const port::PlannedPort> ports, const runtime::ReceivePlan& r) {
+    return std::any_of(ports.begin(), ports.end(), [&r](const port::PlannedPort& p) {
+        return p.driver != nullptr && p.driver->name() == "net_kernel" &&
+               runtime::receives_on(r, p.request.name);
+    });
+}
 
 bool may_use(const PathInUse& p) {
     return faccessat(AT_FDCWD, p.path.c_str(), p.access, AT_EACCESS) == 0;
@@ -42,7 +51,7 @@ Privileges privileges_after_start(std::span<const port::PlannedPort> ports, cons
         kept |= p.device.kept;
     for (const runtime::ReceivePlan& r : plan.receives) {
         for (const Endpoint& e : r.endpoints)
-            if (!e.address.is_multicast() && e.port < kFirstFreePort)
+            if (e.port < kFirstFreePort && (!e.address.is_multicast() || binds_groups(ports, r)))
                 kept |= {CAP_NET_BIND_SERVICE};
         // Each start of the stream locks its chunks anew.
         if (r.chunk && runtime::kind_of(r.chunk->memory) == memory::MemoryKind::pinned)

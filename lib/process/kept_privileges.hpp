@@ -12,8 +12,8 @@
 /// Decides which of root's capabilities a run keeps after its start, and drops the others.
 namespace spead::process {
 
-/// Returns the needs of the ports. Adds CAP_NET_BIND_SERVICE if a stream has a unicast endpoint below port
-/// 1024, and CAP_IPC_LOCK if one has pinned chunks.
+/// Returns the needs of the ports. Adds CAP_NET_BIND_SERVICE if a stream has an endpoint below port 1024
+/// that is unicast or on net_kernel, and CAP_IPC_LOCK if one has pinned chunks.
 Privileges privileges_after_start(std::span<const port::PlannedPort> ports, const runtime::Plan& plan);
 
 /// Names a file or directory that the run opens after its start, or makes something in.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <memory>
+#include <spead/error.hpp>
 
 #include "python/readers.hpp"
 #include "python/waiting.hpp"
@@ -27,8 +29,7 @@ const char* UserChunk::name(Part part) {
 }
 
 void UserChunk::set(Part part, const py::object& buffer) {
-    if (!loose_.is_mine())
-        throw py::value_error("chunk: a ring or a stream has it; get it from there before you change it");
+    need_mine();
     std::optional<Bytes> pinned;
     if (!buffer.is_none()) {
         try {
@@ -64,7 +65,13 @@ void UserChunk::arm() {
                       parts_[extra].pinned ? parts_[extra].pinned->span() : std::span<std::byte>());
 }
 
-void UserChunk::zero() noexcept {
+void UserChunk::need_mine() const {
+    if (!loose_.is_mine())
+        throw py::value_error("chunk: a ring or a stream has it; get it from there before you change it");
+}
+
+void UserChunk::zero() {
+    need_mine();
     if (parts_[present].pinned)
         std::ranges::fill(parts_[present].pinned->span(), std::byte{0});
 }
@@ -72,6 +79,12 @@ void UserChunk::zero() noexcept {
 UserChunkRing::~UserChunkRing() {
     while (take()) {
     }
+}
+
+/// Throws Error in a child of fork(2).
+void UserChunkRing::need_own() const {
+    if (!mark_.is_own())
+        throw spead::Error("chunk ring", "it belongs to the parent process; make another in this one");
 }
 
 /// Returns the oldest chunk with the ring's reference; null: there is none.
@@ -99,6 +112,7 @@ ChunkQueue::Put UserChunkRing::try_put(const py::object& chunk) {
 }
 
 void UserChunkRing::put_nowait(const py::object& chunk) {
+    need_own();
     chunk.cast<UserChunk&>().arm();
     switch (try_put(chunk)) {
         case ChunkQueue::Put::full:
@@ -111,6 +125,7 @@ void UserChunkRing::put_nowait(const py::object& chunk) {
 }
 
 void UserChunkRing::put(const py::object& chunk) {
+    need_own();
     for (;;) {
         chunk.cast<UserChunk&>().arm();
         const ChunkQueue::Put put = try_put(chunk);
@@ -123,6 +138,7 @@ void UserChunkRing::put(const py::object& chunk) {
 }
 
 py::object UserChunkRing::get_nowait() {
+    need_own();
     // Before the look: what was put in before the end is there.
     const bool stopped = queue_.stopped();
     if (py::object chunk = take())
@@ -133,6 +149,7 @@ py::object UserChunkRing::get_nowait() {
 }
 
 py::object UserChunkRing::get() {
+    need_own();
     for (;;) {
         const bool stopped = queue_.stopped();
         if (py::object chunk = take())
@@ -158,7 +175,7 @@ void define_chunk(py::module_& m) {
 A ring or a stream that has a chunk owns it: read and change it when it has come back.)");
     c.def(py::init([](std::int64_t chunk_id, std::uint32_t stream_id, const py::object& present,
                       const py::object& data, const py::object& extra) {
-              auto chunk = make<UserChunk>();
+              auto chunk = std::make_unique<UserChunk>();
               chunk->loose().set_id(chunk_id);
               chunk->loose().set_stream(stream_id);
               chunk->set(UserChunk::present, present);
@@ -170,11 +187,17 @@ A ring or a stream that has a chunk owns it: read and change it when it has come
           py::arg("data") = py::none(), py::arg("extra") = py::none());
     c.def_property(
         "chunk_id", [](const UserChunk& chunk) { return chunk.loose().id(); },
-        [](UserChunk& chunk, std::int64_t id) { chunk.loose().set_id(id); },
+        [](UserChunk& chunk, std::int64_t id) {
+            chunk.need_mine();
+            chunk.loose().set_id(id);
+        },
         "Tells the id that the place callback gave it; -1: no stream has had it.");
     c.def_property(
         "stream_id", [](const UserChunk& chunk) { return chunk.loose().stream(); },
-        [](UserChunk& chunk, std::uint32_t id) { chunk.loose().set_stream(id); },
+        [](UserChunk& chunk, std::uint32_t id) {
+            chunk.need_mine();
+            chunk.loose().set_stream(id);
+        },
         "Tells the StreamConfig.stream_id of the stream that filled it.");
     c.def_property_readonly(
         "packets", [](const UserChunk& chunk) { return chunk.loose().packets(); },
@@ -205,7 +228,8 @@ void define_chunk_rings(py::module_& m) {
         return [function](UserChunkRing& ring) { return function(ring.queue()); };
     };
     py::class_<UserChunkRing>(m, "ChunkRing", "Carries chunks, and keeps them alive: a bounded ring.")
-        .def(py::init([](std::size_t most) { return make<UserChunkRing>(most); }), py::arg("maxsize"))
+        .def(py::init([](std::size_t most) { return std::make_unique<UserChunkRing>(most); }),
+             py::arg("maxsize"))
         .def("put_nowait", &UserChunkRing::put_nowait, py::arg("chunk"),
              "Puts a chunk in. Raises Full, Stopped, and ValueError for one without memory.")
         .def("get_nowait", &UserChunkRing::get_nowait, "Takes the oldest chunk. Raises Empty and Stopped.")

@@ -49,6 +49,7 @@ struct UserSettings {
     std::string name;
     std::uint32_t max_heaps = 4;
     std::uint32_t substreams = 1;
+    bool in_order = true;
     bool stop_on_stop_item = true;
     std::vector<unsigned> lcores{};
     // Of a port:
@@ -69,6 +70,9 @@ struct UserSettings {
         c.name = name;
         c.max_heaps = max_heaps;
         c.substreams = substreams;
+        c.in_order = in_order;
+        c.history = 0;
+        c.once = true;
         c.stop_on_stop_item = stop_on_stop_item;
         c.lcores = lcores;
         c.max_packet_size = max_packet_size;
@@ -84,6 +88,7 @@ UserSettings settings_of(const py::dict& d) {
     s.name = d["name"].cast<std::string>();
     s.max_heaps = d["max_heaps"].cast<std::uint32_t>();
     s.substreams = d["substreams"].cast<std::uint32_t>();
+    s.in_order = d["in_order"].cast<bool>();
     s.stop_on_stop_item = d["stop_on_stop_item"].cast<bool>();
     s.lcores = d["lcores"].cast<std::vector<unsigned>>();
     if (d.contains("endpoints")) {
@@ -268,6 +273,8 @@ py::dict dict_of(const ChunkStats& s) {
     d["heaps_present"] = s.heaps_present;
     d["heaps_expected"] = s.heaps_expected;
     d["doubled"] = s.doubled;
+    d["heaps_evicted"] = s.heaps_evicted;
+    d["heaps_flushed"] = s.heaps_flushed;
     d["heaps_late"] = s.heaps_late;
     d["resyncs"] = s.resyncs;
     d["bursts"] = s.bursts;

@@ -158,6 +158,16 @@ RecvConfig config_of(const py::dict& d) {
         {{"automatic", OnFull::automatic}, {"drop", OnFull::drop_newest}, {"block", OnFull::block}});
     c.format = d["format"].cast<std::string>();
     c.filter = d["filter"].cast<std::string>();
+    if (const py::object second = d["second_path"]; !second.is_none()) {
+        RecvConfig::SecondPath& path = c.second_path.emplace();
+        path.interface = second.attr("interface").cast<std::string>();
+        const py::object endpoints = second.attr("endpoints");
+        if (py::isinstance<py::str>(endpoints))
+            path.endpoints = {endpoints.cast<std::string>()};
+        else
+            path.endpoints = endpoints.cast<std::vector<std::string>>();
+        path.skew = time_of(second.attr("skew"));
+    }
     c.start = false;
     return c;
 }

@@ -235,7 +235,7 @@ void HeapStream::stop() {
     need_open();
     const Turn turn(change_);
     const bool first = !std::exchange(stopped_, true);
-    if (first && stream_ && started_) {
+    if (first && stream_) {
         const Using use(waiting_);
         without_gil([this] { stream_->stop(); });
     }
@@ -366,8 +366,11 @@ py::object HeapStream::wait() {
             show();
             throw py::error_already_set();
         }
-        if (heap)
+        if (heap) {
+            if (fd_ >= 0)
+                show();
             return to_python(std::move(*heap), facts_);
+        }
     }
 }
 
@@ -442,6 +445,8 @@ std::unique_ptr<HeapStream> make_stream(const py::kwargs& kwargs) {
         for (const py::handle cpu : kwargs["lcores"])
             c.lcores.push_back(py::cast<unsigned>(cpu));
     c.control_heaps = true;
+    c.history = 0;
+    c.once = true;
     return std::make_unique<HeapStream>(std::move(o));
 }
 

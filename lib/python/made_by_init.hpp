@@ -2,29 +2,26 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <pybind11/pybind11.h>
-#include <utility>
 
 namespace spead::python {
 
-/// Refuses objects of Python whose __init__() has not returned, as those of derived classes may be: a base of
-/// classes that are bound.
+/// Refuses objects of Python whose __init__() has not returned, of all classes that the module has: those of
+/// derived classes may be such, and those of `__new__` alone are.
 ///
-/// pybind11 gives such an object raw memory when it is used first, with the class's own operator new. So
-/// that raises; make() makes the object.
-struct MadeByInit {
-    static void* operator new(std::size_t /*bytes*/) {
-        throw pybind11::type_error(
-            "the object was not made: call __init__() of its base class before you use it");
+/// pybind11 gives such an object raw memory when it is used first, with the function that a class names for
+/// it. So that raises. Objects that are made get their memory in other ways.
+inline void refuse_objects_in_the_making(const pybind11::module_& m) {
+    for (const auto& [name, value] : m.attr("__dict__").cast<pybind11::dict>()) {
+        if (PyType_Check(value.ptr()) == 0)
+            continue;
+        auto* const type = reinterpret_cast<PyTypeObject*>(value.ptr());
+        if (pybind11::detail::type_info* const bound = pybind11::detail::get_type_info(type))
+            bound->operator_new = [](std::size_t /*bytes*/) -> void* {
+                throw pybind11::type_error(
+                    "the object was not made: call __init__() of its base class before you use it");
+            };
     }
-    static void operator delete(void* made) { ::operator delete(made); }
-};
-
-/// Makes an object of such a class.
-template <class T, class... Arguments>
-std::unique_ptr<T> make(Arguments&&... arguments) {
-    return std::unique_ptr<T>(::new T(std::forward<Arguments>(arguments)...));
 }
 
 }  // namespace spead::python

@@ -15,7 +15,6 @@
 #include "python/bytes.hpp"
 #include "python/dlpack.hpp"
 #include "python/gpu_array.hpp"
-#include "python/made_by_init.hpp"
 #include "python/parts.hpp"
 #include "python/without_gil.hpp"
 
@@ -27,7 +26,7 @@ namespace py = pybind11;
 namespace {
 
 /// Is memory of the library's. It is mapped and unmapped without the GIL.
-class OwnMemory : public MadeByInit {
+class OwnMemory {
   public:
     OwnMemory(std::size_t bytes, bool cuda_pinned) {
         const WithoutGil released;
@@ -76,7 +75,9 @@ class RegisteredMemory {
 py::class_<OwnMemory> define_own_memory(py::module_& m) {
     py::class_<OwnMemory> c(m, "Memory", py::buffer_protocol(),
                             "Holds mapped memory, which the buffer protocol gives.");
-    c.def(py::init([](std::size_t bytes, bool cuda_pinned) { return make<OwnMemory>(bytes, cuda_pinned); }),
+    c.def(py::init([](std::size_t bytes, bool cuda_pinned) {
+              return std::make_unique<OwnMemory>(bytes, cuda_pinned);
+          }),
           py::arg("bytes"), py::arg("cuda_pinned") = false)
         .def_property_readonly(
             "gpu_address", [](const OwnMemory& memory) { return memory.get().gpu_address(); },

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "python/made_by_init.hpp"
 #include "python/parts.hpp"
 
 /// Implements the module dpdk_spead._native, which the modules in Python are made of. Its names may change
@@ -11,4 +12,5 @@ PYBIND11_MODULE(_native, m) {
     spead::python::define_receive(m);
     spead::python::define_chunks(m);
     spead::python::define_send(m);
+    spead::python::refuse_objects_in_the_making(m);
 }

@@ -20,7 +20,6 @@
 #include "base/process_mark.hpp"
 #include "python/bytes.hpp"
 #include "python/gpu_array.hpp"
-#include "python/made_by_init.hpp"
 #include "python/without_gil.hpp"
 
 /// Holds what Python sends. Objects here are made and destroyed with the GIL, unless a comment says
@@ -34,7 +33,7 @@ namespace py = pybind11;
 ///
 /// A heap of the library is in flight once. One of Python's may be, in several streams, any number of times:
 /// it has a heap of the library for each.
-class OutgoingItems : public MadeByInit {
+class OutgoingItems {
   public:
     explicit OutgoingItems(unsigned address_bits);
 

@@ -7,12 +7,11 @@
 #include <utility>
 
 #include "python/bytes.hpp"
-#include "python/made_by_init.hpp"
 
 namespace spead::python {
 
 /// Is a queue of Python's.
-struct LocalQueue : public InprocQueue, public MadeByInit {
+struct LocalQueue : public InprocQueue {
     using InprocQueue::InprocQueue;
 };
 

@@ -16,6 +16,10 @@ namespace {
 /// Holds how many packets ahead headers are prefetched. The place of each is known by the one before alone,
 /// so their cache misses would come one after the other. Most packets are as long as those before them.
 constexpr std::size_t kPacketsAhead = 4;
+/// Holds the packets of a burst. Their descriptors and headers, ten lines each, stay in the first-level
+/// cache. With a full burst, heaps of 1 KiB took 280 ns and not 180, where the queue has room for 16 (Zen 5).
+constexpr std::size_t kBufferBurst = 16;
+static_assert(kBufferBurst <= RxAgent::kBurst);
 constexpr std::size_t kCacheLine = 64;
 /// Holds the lines of a usual header.
 constexpr std::size_t kHeaderLines = 2;
@@ -41,8 +45,8 @@ std::size_t packet_at(std::span<const std::uint8_t> bytes) {
 }  // namespace
 
 PacketReader::Fed BufferReader::feed(DatagramLane& lane, std::uint64_t now) {
-    std::array<Datagram, RxAgent::kBurst> burst;
-    std::array<std::size_t, RxAgent::kBurst> lengths;
+    std::array<Datagram, kBufferBurst> burst;
+    std::array<std::size_t, kBufferBurst> lengths;
     std::size_t count = 0;
     for (std::span<const std::uint8_t> rest = left_; count < burst.size() && !rest.empty(); count++) {
         const std::size_t length = packet_at(rest);

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include <rte_mbuf.h>
 
+#include "base/byte_order.hpp"
 #include "wire/net.hpp"
+#include "wire/spead.hpp"
 
 /// Gives an RX agent packets that no port has received.
 namespace spead::recv {
@@ -26,7 +29,7 @@ constexpr std::size_t kCached = std::size_t{4} << 20;
 
 constexpr std::uint64_t kRightSums = RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
 
-/// Describes `length` bytes, which are only read. Each user gives one reference back, and one more keeps the
+/// Describes `length` bytes, which are only read. A user may give one reference back, and one more keeps the
 /// descriptor out of the pool that it does not have.
 void describe(rte_mbuf& m, const std::uint8_t* bytes, std::size_t length) noexcept {
     m.buf_addr = const_cast<std::uint8_t*>(bytes);
@@ -82,6 +85,21 @@ class Headers {
     wire::NetHeaderTemplate headers_{headers_of(PacketWay{})};
 };
 
+/// Limits the item pointers of a SPEAD header that is copied.
+constexpr std::size_t kMostPointers = 16;
+constexpr std::size_t kMostAhead = wire::kSpeadHeader + kMostPointers * wire::kItemPointer;
+
+/// Returns the length of the SPEAD header that a datagram seems to begin with; 0: there is none, or a long
+/// one.
+std::size_t spead_header_of(std::span<const std::uint8_t> datagram) noexcept {
+    constexpr std::size_t kPointersAt = 6;
+    if (datagram.size() < wire::kSpeadHeader)
+        return 0;
+    const std::size_t header =
+        wire::kSpeadHeader + load_be16(datagram.data() + kPointersAt) * wire::kItemPointer;
+    return header <= std::min(datagram.size(), kMostAhead) ? header : 0;
+}
+
 }  // namespace
 
 std::size_t write_way(std::uint8_t* out, const PacketWay& way, std::size_t length) noexcept {
@@ -92,7 +110,7 @@ std::size_t write_way(std::uint8_t* out, const PacketWay& way, std::size_t lengt
 struct DatagramLane::Packets {
     struct Packet {
         std::array<rte_mbuf, kSegments> segments;
-        std::array<std::uint8_t, wire::kNetHeader6> header;
+        std::array<std::uint8_t, wire::kNetHeader6 + kMostAhead> header;
     };
 
     Packets() {
@@ -123,13 +141,18 @@ struct DatagramLane::Packets {
         }
         Packet& p = all[filled++];
         headers_out.write(p.header.data(), d.way, length);
+        // With the SPEAD header, too, the agent knows the packet at a glance (BasicRxAgent::cut_path).
+        const std::size_t ahead = spead_header_of(d.payload.first(length));
+        std::memcpy(p.header.data() + headers, d.payload.data(), ahead);
         rte_mbuf& head = p.segments[0];
-        describe(head, p.header.data(), headers);
-        describe(p.segments[1], d.payload.data(), length);
+        describe(head, p.header.data(), headers + ahead);
         head.ol_flags = kRightSums;
+        if (ahead == length && length != 0)
+            return;
+        describe(p.segments[1], d.payload.data() + ahead, length - ahead);
         head.next = &p.segments[1];
         head.nb_segs = 2;
-        head.pkt_len += static_cast<std::uint32_t>(length);
+        head.pkt_len += static_cast<std::uint32_t>(length - ahead);
     }
 
     void put(std::span<const std::uint8_t> frame) noexcept {
@@ -162,6 +185,7 @@ DatagramLane::DatagramLane(const LaneConfig& config, std::size_t memory, std::si
       packets_(std::make_unique<Packets>()) {
     const std::uint16_t number = agent_.add_lane(lane_);
     source_.queue = {&Packets::burst, packets_.get(), 0, nullptr};
+    source_.keeps_packets = true;
     source_.classifier = Classifier(config.endpoints.size());
     for (std::size_t e = 0; e < config.endpoints.size(); e++)
         source_.classifier.add(config.endpoints[e], {number, static_cast<std::uint16_t>(e)});

@@ -27,7 +27,6 @@ PacketOutcome FormatDecoder::decode(const std::uint8_t* head, std::size_t length
         case wire::FormatReader::Verdict::invalid:
             return PacketOutcome::invalid;
     }
-    turn_ = (turn_ + 1) % kKept;
     view.key = packet.count;
     view.heap_length = packet.payload_length;
     view.offset = 0;

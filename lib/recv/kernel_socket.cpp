@@ -127,8 +127,14 @@ void KernelSocket::bind_to(const Options& options) {
         throw_error(options.where, "cannot prepare a socket for {}: {}", to_string(place_),
                     std::strerror(errno));
     // Packets to an address come from every interface. One that does not exist is a mistake all the same.
-    const SocketAddress address =
-        socket_address(place_.address, place_.port, interface_number(options.interface, options.where));
+    const unsigned index = interface_number(options.interface, options.where);
+    // The kernel compares the interface of a packet with that of the join for IPv4 only.
+    if (is_group && place_.address.is_v6() && index != 0 &&
+        !is_set(fd_.get(), SOL_SOCKET, SO_BINDTOIFINDEX, static_cast<int>(index)))
+        throw_error(options.where, "cannot bind a socket for {} to {}: {}{}", to_string(place_),
+                    options.interface, std::strerror(errno),
+                    errno == EPERM ? "; before Linux 5.7 that needs CAP_NET_RAW" : "");
+    const SocketAddress address = socket_address(place_.address, place_.port, index);
     const auto bind = [&] { return ::bind(fd_.get(), address.get(), address.length) == 0 ? 0 : errno; };
     // The order matters: it may become usable in between. The kernel itself ends the time of a tentative one.
     const bool tentative = is_tentative(place_.address);

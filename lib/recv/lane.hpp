@@ -58,6 +58,18 @@ struct Lane {
     heap::Window window;
     Decoder decoder;
     const std::uint32_t max_packet_size;
+    // The lcore's own notes, together with `endpoints`: each packet reads them.
+    /// Holds the stores of its copies, from the next batch on.
+    memory::Stores stores =
+        config.copy == memory::CopySetting::streaming ? memory::Stores::streaming : memory::Stores::cached;
+    /// Says that placed packets need more than a copy: they are lent, left to an engine, or noted for their
+    /// path.
+    bool diverts = false;
+    /// Says that packets of this batch go into the window and need no more than a copy: one look in place of
+    /// four. Valid while `batch` is the lcore's.
+    bool usual = false;
+    bool has_ended = false;                          ///< listed for hand-over
+    std::uint32_t batch = 0;                         ///< the batch that touched it last
     std::vector<stats::EndpointCounters> endpoints;  ///< in the order of config.endpoints
     std::vector<stats::UnplacedCounters> unplaced;   ///< likewise
     std::vector<std::uint64_t> stops_seen;           ///< stop items by endpoint
@@ -107,6 +119,16 @@ struct Lane {
         path_record = std::make_unique<PathRecord>(behind);
         diverts = true;
     }
+    /// Begins a batch.
+    void begin_batch(std::uint32_t number) noexcept {
+        batch = number;
+        usual = tap == nullptr && !filter && !chunks && !diverts;
+    }
+    /// Notes placed packets while both paths bring some.
+    void follow_paths() noexcept {
+        diverts = path_record->is_awake();
+        usual &= !diverts;
+    }
     /// Returns whether it notes which path brought a packet: it has two, and both bring packets.
     bool notes_paths() const noexcept { return path_record && diverts; }
     /// Returns the packets of each of its paths.
@@ -125,23 +147,15 @@ struct Lane {
     /// Returns the bytes that payload has been written to in turn, since the last call.
     std::size_t take_rotating() noexcept { return chunks ? chunks->memory() : window.take_rotating(); }
 
-    // The lcore's own notes.
-    /// Holds the stores of its copies, from the next batch on.
-    memory::Stores stores =
-        config.copy == memory::CopySetting::streaming ? memory::Stores::streaming : memory::Stores::cached;
-    std::uint32_t batch = 0;  ///< the batch that touched it last
-    bool has_ended = false;   ///< listed for hand-over
-    /// Says that placed packets need more than a copy: they are lent, left to an engine, or noted for their
-    /// path.
-    bool diverts = false;
-
     /// Returns a copy of its counters, to which it adds those of its endpoints by path. On the lcore.
     stats::StreamCounters counts() const noexcept {
         stats::StreamCounters copy = counters;
         for (std::size_t e = 0; e < paths.size(); e++)
             copy.paths[paths[e]].add(endpoints[e], unplaced[e]);
-        for (std::size_t path = 0; path_record && path < copy.paths.size(); path++)
+        for (std::size_t path = 0; path_record && path < copy.paths.size(); path++) {
             copy.paths[path].passed += path_record->passed(path);
+            copy.paths[path].awaited = path_record->awaited(path, path_time(0).unique);
+        }
         return copy;
     }
 

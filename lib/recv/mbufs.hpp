@@ -88,6 +88,15 @@ inline void gather(const rte_mbuf* m, std::uint8_t* to, std::size_t length) {
     }
 }
 
+/// Returns the `length` bytes from `at` on, if they lie in the first segment, or begin the second one, as a
+/// payload behind its headers does. Returns null otherwise.
+inline const std::uint8_t* in_one_piece(const rte_mbuf* m, std::size_t at, std::size_t length) {
+    if (at + length <= m->data_len) [[likely]]
+        return rte_pktmbuf_mtod_offset(m, const std::uint8_t*, at);
+    return at == m->data_len && length <= m->next->data_len ? rte_pktmbuf_mtod(m->next, const std::uint8_t*)
+                                                            : nullptr;
+}
+
 /// Notes the arrival time of a packet whose payload goes into the heap. Packets may overtake each other.
 [[gnu::noinline]] inline void note_arrival(heap::Record& record, const rte_mbuf& mbuf,
                                            const port::ArrivalTimes& times) noexcept {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "heap/secret.hpp"
 
@@ -65,7 +66,7 @@ void PathRecord::enter(std::uint64_t mark, std::uint64_t number, std::uint32_t t
 void PathRecord::begin(Path& path, std::uint64_t before, std::uint64_t ticks) noexcept {
     path.began = true;
     path.since = ticks;
-    path.before = path.front = before;
+    path.before = path.front = path.old = before;
 }
 
 void PathRecord::brought(std::size_t path, const Packet& packet, Now now) noexcept {
@@ -104,12 +105,48 @@ PathRecord::By PathRecord::known(std::size_t path, const Packet& packet, Now now
     const std::uint32_t bit = std::uint32_t{1} << path;
     if ((e->time_and_paths & bit) != 0)
         return By::itself;
+    by.behind_now = std::max(by.behind_now, by.front - number);
     const std::uint32_t after_first = (e->time_and_paths >> kPathBits) - time_of(by.since);
     if (by.excused != 0 && (after_first & kTimeMask) <= limit_) [[unlikely]]
         by.excused--;
     const std::uint32_t paths = e->time_and_paths & ((std::uint32_t{1} << kPathBits) - 1);
     e->time_and_paths = time << kPathBits | paths | bit;
     return By::other;
+}
+
+/// Returns the packets that the path has not brought, and may be as late with as it was of late.
+std::uint64_t PathRecord::on_their_way(std::size_t path) const noexcept {
+    const Path& p = of_[path];
+    const std::uint64_t behind = std::max(p.behind_now, p.behind_before);
+    const std::uint64_t since = std::max(p.front - std::min(behind, p.front - p.before), p.old);
+    if (since >= p.front)
+        return 0;
+    std::uint64_t all = 0;
+    for (const Set& set : sets_)
+        for (const Entry& e : set.entries) {
+            const std::uint32_t place = e.number - static_cast<std::uint32_t>(since) - 1;
+            const std::uint32_t after_first = (e.time_and_paths >> kPathBits) - time_of(p.since);
+            all += (e.time_and_paths >> path & 1) == 0 && e.time_and_paths != 0 && place < p.front - since &&
+                   (after_first & kTimeMask) > limit_;  // else it is excused
+        }
+    return all;
+}
+
+std::uint64_t PathRecord::passed(std::size_t path) const noexcept {
+    const Path& p = of_[path];
+    const std::uint64_t all = p.front - p.before;
+    const std::uint64_t excepted = p.excused + on_their_way(path);
+    return all > excepted ? all - excepted : 0;
+}
+
+std::uint64_t PathRecord::awaited(std::size_t path, std::uint64_t unique) const noexcept {
+    const Path& p = of_[path];
+    if (resting_ == 1 - path)
+        return 0;  // it is the only one, and notes nothing
+    const std::uint64_t known = std::min(unique, std::max(p.front, p.old));
+    // Those that came soon after its first one are as recent as that, until a look later.
+    const std::uint64_t excused = p.old == p.before ? p.excused : 0;
+    return unique - known + excused + on_their_way(path);
 }
 
 bool PathRecord::is_alone(std::size_t path, const Packets& packets) noexcept {
@@ -139,9 +176,14 @@ void PathRecord::look(const Packets& packets, Now now) noexcept {
     };
     resting_ = silent(0) ? 0 : silent(1) ? 1 : kNone;
     if (!looked_ || now.ticks - older_.ticks > behind_) {
-        for (Path& path : of_)
-            if (path.began && looked_)
-                path.front = std::max(path.front, older_.unique);
+        for (Path& path : of_) {
+            path.behind_before = std::exchange(path.behind_now, 0);
+            if (!looked_)
+                continue;
+            path.old = std::max(path.old, older_.unique);
+            if (path.began)
+                path.front = std::max(path.front, path.old);
+        }
         older_ = now;
     }
     looked_ = true;

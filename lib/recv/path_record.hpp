@@ -59,12 +59,12 @@ class PathRecord {
     void look(const Packets& packets, Now now) noexcept;
 
     /// Returns the packets that the path has passed: it has brought later ones, or they are older than a path
-    /// may be behind. Those before its own first one do not count.
-    std::uint64_t passed(std::size_t path) const noexcept {
-        const Path& p = of_[path];
-        const std::uint64_t n = p.front - p.before;
-        return n > p.excused ? n - p.excused : 0;
-    }
+    /// may be behind. Those before its own first one do not count, nor those that may be on their way: it may
+    /// lead with some endpoints of the stream, and be behind with others. For looks: it goes through all.
+    std::uint64_t passed(std::size_t path) const noexcept;
+    /// Returns the packets, of the lane's `unique` ones, that the path has not brought and may yet bring: as
+    /// many as it may be behind, and not fewer. For looks: it goes through all.
+    std::uint64_t awaited(std::size_t path, std::uint64_t unique) const noexcept;
 
   private:
     static_assert(stats::kMaxPaths == 2);
@@ -82,7 +82,12 @@ class PathRecord {
         bool began = false;
         std::uint64_t before = 0;  ///< unique packets before its first one
         std::uint64_t front = 0;   ///< unique packets up to its latest one
-        std::uint64_t since = 0;   ///< ticks of its first one
+        std::uint64_t old = 0;     ///< unique packets that are older than a path may be behind
+        /// Holds the most packets between its front and a copy that it brought, since the last look that
+        /// replaced `older_`, and between the two looks before.
+        std::uint64_t behind_now = 0;
+        std::uint64_t behind_before = 0;
+        std::uint64_t since = 0;  ///< ticks of its first one
         /// Counts packets that the other path alone brought soon after the first one: they may be older than
         /// that.
         std::uint64_t excused = 0;
@@ -96,6 +101,7 @@ class PathRecord {
     Entry* find(std::uint64_t mark, std::uint32_t time) noexcept;
     void enter(std::uint64_t mark, std::uint64_t number, std::uint32_t time, std::uint32_t path) noexcept;
     static void begin(Path& path, std::uint64_t before, std::uint64_t ticks) noexcept;
+    std::uint64_t on_their_way(std::size_t path) const noexcept;
 
     std::vector<Set> sets_;
     std::array<std::uint8_t, kSets> next_{};  ///< the entry that is overwritten next

@@ -38,6 +38,11 @@ constexpr bool is_apart(PortOutcome outcome) {
     return is_for_hosts(outcome) || outcome == PortOutcome::fragment;
 }
 
+/// Returns where the bytes of a packet begin that are copied next: a payload in a segment of its own, or all.
+const void* soon_copied(const rte_mbuf* mbuf) {
+    return rte_pktmbuf_mtod(mbuf->nb_segs == 2 ? mbuf->next : mbuf, const void*);
+}
+
 /// Returns one of `count`, a different one each time, so that senders that take turns are all sampled.
 std::uint16_t some(std::uint64_t turn, std::uint16_t count) {
     return static_cast<std::uint16_t>(((turn * 0x9E3779B9) & 0xFFFFFFFF) * count >> 32);
@@ -109,7 +114,7 @@ template <class Decoder>
 void BasicRxAgent<Decoder>::touch(Lane<Decoder>& lane) noexcept {
     if (lane.batch == batch_number_)
         return;
-    lane.batch = batch_number_;
+    lane.begin_batch(batch_number_);
     lane.counters.active.seen(batch_time_);
     touched_[touched_count_++] = &lane;
 }
@@ -172,15 +177,48 @@ bool BasicRxAgent<Decoder>::fast_path(Source& source, BasicFlowCache<Ip>& flows,
             return false;
         flows.turn(frame);
     }
-    return take<Ip>(source, flow->lane(), flow->endpoint(), view, mbuf, flow->payload_at(), now, {},
-                    [&] { return flow->item_extent(frame); });
+    return take<Ip>(source, flow->lane(), flow->endpoint(), view, mbuf, frame + flow->payload_at(),
+                    flow->payload_at(), now, {}, [&] { return flow->item_extent(frame); });
 }
 
-/// Does the same for IPv6, out of the way of IPv4: slow_path() begins with it.
+/// Does the same for a packet whose headers are one segment, and whose payload is another. So come packets
+/// from memory that must not be written to (DatagramLane). Those that are lent, left to an engine, or noted
+/// for their path go by slow_path().
 template <class Decoder>
-[[gnu::noinline]] bool BasicRxAgent<Decoder>::fast_path6(Source& source, rte_mbuf* mbuf,
-                                                         std::uint64_t now) noexcept {
-    return Ipv6Frame::is(frame_of(mbuf), mbuf->data_len) && fast_path(source, source.flows6, mbuf, now);
+template <class Ip>
+[[gnu::noinline]] bool BasicRxAgent<Decoder>::cut_path(Source& source, BasicFlowCache<Ip>& flows,
+                                                       rte_mbuf* mbuf, std::uint64_t now) noexcept {
+    if ((mbuf->ol_flags & kChecksumBad) != 0 || mbuf->data_len < Ip::kHeader)
+        return false;
+    const std::uint8_t* const frame = frame_of(mbuf);
+    const bool verify = (mbuf->ol_flags & kIpChecksumGood) == 0;
+    heap::PacketView view;
+    const auto fits = [&](const BasicFlowTemplate<Ip>& flow) {
+        return flow.payload_at() == mbuf->data_len && flow.match(frame, mbuf->pkt_len, verify, view);
+    };
+    const BasicFlowTemplate<Ip>* flow = &flows.usual(frame);
+    if (!fits(*flow)) {
+        flow = &flows.other(frame);
+        if (!fits(*flow))
+            return false;
+        flows.turn(frame);
+    }
+    if (view.payload_length > mbuf->next->data_len || lanes_[flow->lane()]->diverts)
+        return false;
+    source.counters.multi_segment++;
+    return take<Ip>(source, flow->lane(), flow->endpoint(), view, mbuf, frame_of(mbuf->next),
+                    flow->payload_at(), now, {}, [&] { return flow->item_extent(frame); });
+}
+
+/// Does the same for IPv6 and for packets in two segments, out of the way of others: slow_path() begins with
+/// it.
+template <class Decoder>
+[[gnu::noinline]] bool BasicRxAgent<Decoder>::other_fast_path(Source& source, rte_mbuf* mbuf,
+                                                              std::uint64_t now) noexcept {
+    const bool ipv6 = Ipv6Frame::is(frame_of(mbuf), mbuf->data_len);
+    if (mbuf->nb_segs == 2)
+        return ipv6 ? cut_path(source, source.flows6, mbuf, now) : cut_path(source, source.flows, mbuf, now);
+    return ipv6 && fast_path(source, source.flows6, mbuf, now);
 }
 
 /// Returns the end of the taken packets: `end`, or the packet that has to wait (stopped_short_).
@@ -221,7 +259,7 @@ std::uint16_t BasicRxAgent<Decoder>::batch(Source& source, rte_mbuf** mbufs, std
     }
     source.counters.bytes += bytes;
     source.counters[PortOutcome::stream] += matched;
-    copy_staged(rte_pktmbuf_mtod(mbufs[end], const void*));
+    copy_staged(soon_copied(mbufs[end]));
     commit_batch();
     if (again_count_ != 0) [[unlikely]]
         offer_again(source);
@@ -287,7 +325,8 @@ std::uint16_t BasicRxAgent<Decoder>::work(Source& source, rte_mbuf** mbufs, std:
     if (taken < kBurst || source.unattributed >= kLookEvery)
         look_at_sender(source, mbufs[some(source.counters.bursts, taken)]);
     const std::uint16_t free = kept_count_ == 0 ? taken : without_kept(mbufs, taken);
-    free_burst<kBurst>(mbufs, free, source.queue.pool);
+    if (!source.keeps_packets)
+        free_burst<kBurst>(mbufs, free, source.queue.pool);
     return taken;
 }
 
@@ -379,7 +418,7 @@ bool BasicRxAgent<Decoder>::poll(std::uint64_t now) noexcept {
 
 template <class Decoder>
 void BasicRxAgent<Decoder>::housekeep(std::uint64_t now) noexcept {
-    if (now >= next_choice_) {
+    if (now >= next_choice_ || has_outgrown_cache()) {
         next_choice_ = now + choose_every_;
         choose_stores();
     }
@@ -396,7 +435,7 @@ void BasicRxAgent<Decoder>::housekeep(std::uint64_t now) noexcept {
         lane->window.expire(now);
         if (lane->path_record) {
             lane->path_record->look(lane->packets_by_path(), lane->path_time(now));
-            lane->diverts = lane->path_record->is_awake();
+            lane->follow_paths();
         }
         if (lane->tap != nullptr) [[unlikely]]
             lane->tap->housekeep(now);

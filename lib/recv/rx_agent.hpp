@@ -147,11 +147,14 @@ class BasicRxAgent {
     template <class Ip>
     [[gnu::always_inline]] inline bool fast_path(Source& source, BasicFlowCache<Ip>& flows, rte_mbuf* mbuf,
                                                  std::uint64_t now) noexcept;
-    bool fast_path6(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept;
+    template <class Ip>
+    bool cut_path(Source& source, BasicFlowCache<Ip>& flows, rte_mbuf* mbuf, std::uint64_t now) noexcept;
+    bool other_fast_path(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept;
     template <class Ip, class Extent>
     [[gnu::always_inline]] inline bool take(Source& source, std::uint16_t lane_number,
                                             std::uint16_t endpoint_number, heap::PacketView& view,
-                                            rte_mbuf* mbuf, std::uint32_t payload_at, std::uint64_t now,
+                                            rte_mbuf* mbuf, const std::uint8_t* payload,
+                                            std::uint32_t payload_at, std::uint64_t now,
                                             const WaitingHeader& header, Extent item_extent) noexcept;
     template <class Ip>
     bool format_path(Source& source, BasicFlowCache<Ip>& flows, rte_mbuf* mbuf, bool verify,
@@ -199,6 +202,7 @@ class BasicRxAgent {
     static const void* start_of(const ChainCopy& c) noexcept;
     [[gnu::always_inline]] inline void copy_staged(const void* next) noexcept;
     void choose_stores() noexcept;
+    bool has_outgrown_cache() const noexcept;
     void commit_batch() noexcept;
     void hand_over(bool all) noexcept;
     bool paused(const Source& source) noexcept;

@@ -23,6 +23,7 @@ template <class Decoder>
     // A stop ends what comes after it: packets that are to be offered again came before.
     if (turn == Into::first && again_count_ != 0 && (view.flags & heap::PacketView::kStop) != 0)
         [[unlikely]] {
+        lane.decoder.keep_items();
         again_[again_count_++] = {&lane, mbuf, payload_at, endpoint, view};
         return Accepted::counted;
     }
@@ -33,6 +34,7 @@ template <class Decoder>
     if (a.verdict == Verdict::waits) [[unlikely]]
         return Accepted::waits;
     if (a.verdict == Verdict::again) [[unlikely]] {
+        lane.decoder.keep_items();
         again_[again_count_++] = {&lane, mbuf, payload_at, endpoint, view};
         return Accepted::counted;
     }
@@ -55,8 +57,10 @@ template <class Decoder>
         return Accepted::counted;
     }
     const chunk::Rows& rows = lane.chunks->rows();
-    if (rows.bytes == 0 && payload_at + view.payload_length <= mbuf->data_len) [[likely]]
-        copies_[copy_count_++] = {a.base, frame + payload_at, a.offset, view.payload_length, lane.stores};
+    const std::uint8_t* const payload =
+        rows.bytes == 0 ? in_one_piece(mbuf, payload_at, view.payload_length) : nullptr;
+    if (payload != nullptr) [[likely]]
+        copies_[copy_count_++] = {a.base, payload, a.offset, view.payload_length, lane.stores};
     else
         chains_[chain_count_++] = {a.base,
                                    mbuf,

@@ -26,7 +26,8 @@ template <class Ip>
         view.payload_length == 0) [[unlikely]]
         return false;
     const auto length = static_cast<std::uint32_t>(datagram);
-    return take<Ip>(source, net.lane(), net.endpoint(), view, mbuf, Ip::kHeader + payload_at, now,
+    const std::uint32_t at = Ip::kHeader + payload_at;
+    return take<Ip>(source, net.lane(), net.endpoint(), view, mbuf, frame + at, at, now,
                     {.at = Ip::kHeader, .have = length, .length = length, .gathered = 0}, [] { return 0U; });
 }
 

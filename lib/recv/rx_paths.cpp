@@ -42,7 +42,7 @@ template <class Decoder>
             const bool repeated = !alone        ? record.again(path, packet, now)
                                   : lane.chunks ? lane.chunks->is_recent(view.key)
                                                 : lane.window.is_recent(view.key);
-            lane.diverts = record.is_awake();
+            lane.follow_paths();
             is = repeated ? PacketOutcome::duplicate : outcome;
         } else if (outcome == PacketOutcome::control && record.is_awake()) {
             const PathRecord::By who = record.known(path, packet, now);

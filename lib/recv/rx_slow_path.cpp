@@ -51,8 +51,10 @@ std::size_t fetch_datagram_header(const Decoder& decoder, HeaderCursor& head, co
 
 /// Counts a packet whose header goes on in memory that the CPU may not read. `bytes`: of the header.
 template <class Decoder>
-[[gnu::noinline]] void count_cut_header(Lane<Decoder>& lane, std::uint16_t endpoint, std::size_t bytes) {
+[[gnu::noinline]] void count_cut_header(Lane<Decoder>& lane, std::uint16_t endpoint, std::uint32_t sender,
+                                        std::size_t bytes) {
     lane.counters[PacketOutcome::header_in_device]++;
+    lane.counters.cut_sources.note(sender);
     lane.counters.longest_header = std::max(lane.counters.longest_header, static_cast<std::uint32_t>(bytes));
     lane.unplaced[endpoint].all++;
 }
@@ -75,7 +77,7 @@ template <class Decoder>
 template <class Decoder>
 [[gnu::noinline]] PortOutcome BasicRxAgent<Decoder>::slow_path(Source& source, rte_mbuf* mbuf,
                                                                std::uint64_t now) noexcept {
-    if (fast_path6(source, mbuf, now) || stopped_short_)
+    if (other_fast_path(source, mbuf, now) || stopped_short_)
         return PortOutcome::stream;
     const std::size_t length = mbuf->pkt_len;
     // Only a broken driver says so. There is no segment to gather the rest from.
@@ -132,7 +134,7 @@ template <class Decoder>
     }
     const std::size_t have = fetch_datagram_header(lane.decoder, head, udp, source, *mbuf);
     if (!source.may_read(*mbuf, udp.payload_offset + have)) [[unlikely]] {
-        count_cut_header(lane, target->endpoint, udp.payload_offset + have);
+        count_cut_header(lane, target->endpoint, udp.src_ip, udp.payload_offset + have);
         return PortOutcome::stream;
     }
     const std::uint8_t* const datagram = head.data() + udp.payload_offset;
@@ -143,8 +145,9 @@ template <class Decoder>
         return PortOutcome::stream;
     }
     payload_at += udp.payload_offset;
-    // The fast path takes no chains, and no frames with tags or options.
-    if (head.in_place())
+    // The fast paths take no frames with tags or options, and no chains but those cut behind the headers.
+    if (head.in_place() || (mbuf->nb_segs == 2 && payload_at == mbuf->data_len && lane.decoder.learns()))
+        [[likely]]
         learn_usual(source.flows, source.flows6, udp, [&](auto& flows, std::uint32_t headers) {
             const std::uint32_t most = std::min(lane.max_packet_size, source.longest_frame - headers);
             if (lane.decoder.learns())
@@ -236,6 +239,17 @@ void BasicRxAgent<Decoder>::copy_chain(const ChainCopy& c, const void* next) noe
     }
 }
 
+/// Returns whether chunks that are written into the cache have become too many for it. Most of them are
+/// opened at the beginning, where a stream need not wait for the next choice.
+template <class Decoder>
+bool BasicRxAgent<Decoder>::has_outgrown_cache() const noexcept {
+    return std::any_of(with_chunks_.begin(), with_chunks_.end(), [this](const Lane<Decoder>* lane) {
+        return lane->config.copy == memory::CopySetting::automatic &&
+               lane->stores == memory::Stores::cached &&
+               stores_.choose(lane->chunks->memory(), lane->stores) == memory::Stores::streaming;
+    });
+}
+
 /// Notes the memory that each lane rotates through, and chooses its stores by that.
 template <class Decoder>
 void BasicRxAgent<Decoder>::choose_stores() noexcept {
@@ -264,5 +278,6 @@ template void BasicRxAgent<SpeadDecoder>::pass_on(Source&, const rte_mbuf*) noex
 template void BasicRxAgent<SpeadDecoder>::copy_chain(const ChainCopy&, const void*) noexcept;
 template const void* BasicRxAgent<SpeadDecoder>::start_of(const ChainCopy&) noexcept;
 template void BasicRxAgent<SpeadDecoder>::choose_stores() noexcept;
+template bool BasicRxAgent<SpeadDecoder>::has_outgrown_cache() const noexcept;
 
 }  // namespace spead::recv

@@ -18,27 +18,30 @@ PacketWay way_of(const std::uint8_t* frame) {
 
 /// Takes a packet of the usual shape, in one segment, that is decoded: counts it, offers it to the capture,
 /// the filter, and the chunks or the window of its stream, and stages its copy. Returns false when it has to
-/// wait (stopped_short_). `header`: what to decode again if it waits. `item_extent`: returns the view's,
-/// which is not set.
+/// wait (stopped_short_). `payload`: where its payload is, which begins `payload_at` in the frame. `header`:
+/// what to decode again if it waits. `item_extent`: returns the view's, which is not set.
 template <class Decoder>
 template <class Ip, class Extent>
 bool BasicRxAgent<Decoder>::take(Source& source, std::uint16_t lane_number, std::uint16_t endpoint_number,
-                                 heap::PacketView& view, rte_mbuf* mbuf, std::uint32_t payload_at,
-                                 std::uint64_t now, const WaitingHeader& header,
+                                 heap::PacketView& view, rte_mbuf* mbuf, const std::uint8_t* payload,
+                                 std::uint32_t payload_at, std::uint64_t now, const WaitingHeader& header,
                                  Extent item_extent) noexcept {
     const std::uint8_t* const frame = frame_of(mbuf);
     Lane<Decoder>& lane = *lanes_[lane_number];
     stats::EndpointCounters& endpoint = lane.endpoints[endpoint_number];
     endpoint.packets++;
-    if (lane.tap != nullptr && tapped(lane, endpoint_number, mbuf, now)) [[unlikely]]
-        return true;
-    view.arrival = now;
     touch(lane);
-    if (lane.filter) [[unlikely]]
-        if (const heap::PacketView seen = view;
-            !filter(lane, endpoint_number, seen, way_of<Ip>(frame), mbuf, payload_at, now))
+    const bool usual = lane.usual;
+    view.arrival = now;
+    if (!usual) {
+        if (lane.tap != nullptr && tapped(lane, endpoint_number, mbuf, now)) [[unlikely]]
             return true;
-    if (lane.chunks) {
+        if (lane.filter) [[unlikely]]
+            if (const heap::PacketView seen = view;
+                !filter(lane, endpoint_number, seen, way_of<Ip>(frame), mbuf, payload_at, now))
+                return true;
+    }
+    if (!usual && lane.chunks) {
         std::uint64_t offset = 0;
         std::byte* const* const base =
             lane.chunks->notes_sources() ? nullptr : lane.chunks->accept_next(view, offset);
@@ -53,14 +56,14 @@ bool BasicRxAgent<Decoder>::take(Source& source, std::uint16_t lane_number, std:
                 note_brought(lane, endpoint_number, packet_of(lane, {.base = base, .offset = offset}, view),
                              view.arrival);
             }
-            copies_[copy_count_++] = {base, frame + payload_at, offset, view.payload_length, lane.stores};
+            copies_[copy_count_++] = {base, payload, offset, view.payload_length, lane.stores};
             return true;
         }
-        heap::PacketView other = view;
-        other.source = Ip::sender_of(frame);
-        const Accepted a = into_chunks(source, lane, endpoint_number, other, mbuf, payload_at, Into::first);
+        // In its place: a copy of it would wait for the stores of its members.
+        view.source = Ip::sender_of(frame);
+        const Accepted a = into_chunks(source, lane, endpoint_number, view, mbuf, payload_at, Into::first);
         if (a == Accepted::waits) [[unlikely]]
-            make_wait(source, lane, endpoint_number, other, payload_at, header);
+            make_wait(source, lane, endpoint_number, view, payload_at, header);
         return a != Accepted::waits;
     }
     const bool whole = heap::Window::is_whole(view);
@@ -90,11 +93,12 @@ bool BasicRxAgent<Decoder>::take(Source& source, std::uint16_t lane_number, std:
     // 30 ns at 64 bytes in heaps of 64 KiB).
     Copy& copy = copies_[copy_count_];
     copy.base = &record->base;
-    copy.from = frame + payload_at;
+    copy.from = payload;
     copy.offset = view.offset;
     copy.length = view.payload_length;
     copy.stores = lane.stores;
-    if (lane.diverts && divert(lane, endpoint_number, view, source, *record, mbuf, copy)) [[unlikely]]
+    if (!usual && lane.diverts && divert(lane, endpoint_number, view, source, *record, mbuf, copy))
+        [[unlikely]]
         return true;
     copy_count_++;
     return true;

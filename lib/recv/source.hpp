@@ -64,6 +64,8 @@ struct WaitingPackets {
 /// Holds one receive queue for an RX lcore.
 struct Source {
     port::RxQueue queue;
+    /// Says that the packets stay the queue's: they are in no pool, and nobody frees them.
+    bool keeps_packets = false;
     /// Leaves the packets in the queue: nothing else brings them again, and no stream receives them yet.
     bool held = false;
     Classifier classifier;

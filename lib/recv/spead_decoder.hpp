@@ -32,8 +32,13 @@ class SpeadDecoder {
     void use(const wire::PacketFormat& format) { format_ = std::make_unique<FormatDecoder>(format); }
     /// Returns whether FlowTemplates may learn its packets: those of SPEAD.
     bool learns() const noexcept { return format_ == nullptr; }
-    /// Returns whether view.items stay until the end of a batch, although they are not in the frame.
+    /// Returns whether it can keep view.items until the end of a batch, although they are not in the frame.
     bool keeps_items() const noexcept { return format_ != nullptr; }
+    /// Keeps those of the last packet, if keeps_items().
+    void keep_items() noexcept {
+        if (format_)
+            format_->keep_items();
+    }
 
     /// Decodes a datagram. Returns true when `view` describes the packet, except for arrival and source.
     /// view.items points into `head` or into this decoder, until the next decode. Returns false when the

@@ -221,7 +221,12 @@ std::vector<std::string> Replay::warnings() const {
     };
     tell(so_far_.counts.cut, "hold less than was on the wire (snap length) and are not sent");
     tell(so_far_.counts.runts, "are shorter than an Ethernet header and are not sent");
-    tell(so_far_.counts.too_long, "are longer than the port sends and are left out");
+    if (so_far_.counts.too_long != 0)
+        tell(so_far_.counts.too_long,
+             fmt::format("are longer than {} bytes, the longest frame that the port sends (--mtu), and "
+                         "are left out",
+                         longest_frame_)
+                 .c_str());
     tell(so_far_.counts.not_udp,
          "are no UDP datagrams of the new destination's IP version, so they cannot go there, and are not "
          "sent");

@@ -2,6 +2,7 @@
 #include "runtime/capture_set.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/core.h>
 #include <rte_cycles.h>
@@ -45,10 +46,16 @@ void CaptureSet::start(Stream& stream, const ReceivePlan& plan, const capture::O
 
 bool CaptureSet::start_planned(Stream& stream, const ReceivePlan& plan,
                                const std::vector<unsigned>& control) {
-    if (!plan.capture || !plan.enabled || stream.capture)
+    if (!plan.capture || !plan.enabled || stream.capture || planned_.contains(plan.name))
         return false;
     start(stream, plan, *plan.capture, control);
+    planned_.insert(plan.name);
     return true;
+}
+
+void CaptureSet::take_back(Stream& stream) {
+    planned_.erase(stream.name);
+    stop(stream);
 }
 
 bool CaptureSet::stop(Stream& stream) {
@@ -101,12 +108,27 @@ void CaptureSet::collect(const Streams& streams) {
 
 void CaptureSet::put_aside(const Ending& ending) {
     ending.capture->finish();
+    if (const std::optional<std::string> news = ending.capture->news())
+        failures_.push_back({ending.stream, ending.former, *news});
     const stats::CaptureSnapshot& past = past_.emplace_back(ending.snapshot());
     if (!past.failure.empty())
         problems_.push_back(fmt::format("stream {}: {}", ending.stream, past.failure));
 }
 
+std::vector<CaptureSet::Failure> CaptureSet::new_failures(const Streams& streams) {
+    std::vector<Failure> all = std::exchange(failures_, {});
+    for (const Ending& e : ending_)
+        if (const std::optional<std::string> news = e.capture->news())
+            all.push_back({e.stream, e.former, *news});
+    for (const auto& s : streams)
+        if (s->capture)
+            if (const std::optional<std::string> news = s->capture->news())
+                all.push_back({s->name, false, *news});
+    return all;
+}
+
 void CaptureSet::stream_removed(const std::string& stream) {
+    planned_.erase(stream);
     for (stats::CaptureSnapshot& c : past_)
         c.former |= c.stream == stream;
     for (Ending& e : ending_)

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,16 +33,29 @@ class CaptureSet {
     /// the CPUs `control`. Throws Error when a file cannot be made, LcoreLost.
     void start(Stream& stream, const ReceivePlan& plan, const capture::Options& options,
                const std::vector<unsigned>& control);
-    /// Does the same with the capture options of the plan. Returns false when the plan has none, or when the
-    /// stream is captured already.
+    /// Does the same with the capture options of the plan. Returns false when the plan has none, when the
+    /// stream is captured already, or when this was done before: a capture that is over stays over, and
+    /// another one would overwrite its files.
     bool start_planned(Stream& stream, const ReceivePlan& plan, const std::vector<unsigned>& control);
     /// Takes the taps off. The threads go on until everything is in the files. Returns false when an lcore
     /// does not answer.
     bool stop(Stream& stream);
+    /// Stops a capture that start_planned() has started, because its stream's change failed. The next
+    /// start_planned() starts it again.
+    void take_back(Stream& stream);
     /// Ends the captures whose time is over. Keeps the results of those whose files are complete.
     void collect(const Streams& streams);
     /// Stops all captures and waits for the disks.
     void stop_all(const Streams& streams);
+
+    /// Holds that a file of a capture cannot be written.
+    struct Failure {
+        std::string stream;
+        bool former = false;  ///< another stream may have the name now
+        std::string text;
+    };
+    /// Returns the captures that have failed since the last call, each once.
+    std::vector<Failure> new_failures(const Streams& streams);
 
     /// Marks the stream's captures as those of a former stream.
     void stream_removed(const std::string& stream);
@@ -69,7 +84,9 @@ class CaptureSet {
     LcoreSet& lcores_;
     std::vector<std::string>& problems_;
     std::vector<Ending> ending_;
+    std::vector<Failure> failures_;  ///< of captures that are no longer here, not reported yet
     std::vector<stats::CaptureSnapshot> past_;
+    std::set<std::string, std::less<>> planned_;  ///< streams whose planned capture was started
     std::uint64_t last_number_ = 0;
 };
 

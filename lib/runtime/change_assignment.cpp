@@ -17,6 +17,23 @@
 
 namespace spead::runtime {
 
+namespace {
+
+/// Checks that streams stay on the lcore that puts a port's fragments together. `polled`: the lcores that
+/// poll the port, which stay so. `wanted`: with those of the streams. Throws UsageError.
+void check_reassembling_lcore(const PortPlan& p, const std::vector<unsigned>& polled,
+                              const std::vector<unsigned>& wanted) {
+    if (p.reassemble && polled.size() == 1 && wanted.size() > 1)
+        throw_usage(
+            fmt::format("port {}", p.name),
+            "`reassemble` puts fragments together on the lcore on CPU {}, until the end of the run, and "
+            "a stream would be on CPU {}; give the stream `lcores {}`, or restart with other `lcores`",
+            polled.front(), wanted.back(), polled.front());
+    check_reassembly(p, wanted);
+}
+
+}  // namespace
+
 ChangeAssignment::Cpus ChangeAssignment::cpus_of(const Plan& wanted, const Change& change) const {
     Cpus cpus;
     for (std::size_t i = 0; i < wanted.receives.size(); i++) {
@@ -158,7 +175,7 @@ QueueAssignment ChangeAssignment::queues_of(const Plan& wanted, const Cpus& cpus
         for (const StreamOnPort& s : here)
             for (const unsigned cpu : s.cpus)
                 add_once(to.port_cpus[p], cpu);
-        check_reassembly(wanted.ports[p], to.port_cpus[p]);
+        check_reassembling_lcore(wanted.ports[p], of_.layout.port_cpus[p], to.port_cpus[p]);
         if (to.port_cpus[p].empty())
             continue;
         const port::PortRequest& request = of_.layout.ports[p].request;

@@ -32,7 +32,7 @@ struct EndFacts {
     bool captured = false;       ///< the run only captures, and all captures are over
     double seconds = 0;          ///< of the run
     std::uint64_t progress = 0;  ///< packets of streams plus heaps delivered; never decreases
-    bool silent = false;         ///< an lcore does not answer: its counts are unknown
+    bool silent = false;         ///< an lcore does not answer, or an engine stands still: nothing can change
     bool queued = false;         ///< heaps are waiting for a consumer
     bool stop_items = false;     ///< every endpoint of every stream has seen a stop item
     bool receives = false;       ///< there are streams

@@ -60,7 +60,9 @@ EndFacts end_facts(const EndSources& of, const stats::Snapshot& now, bool stays)
         f.progress += s.received + s.heaps_delivered;
         f.queued |= s.heaps_queued != 0;
     }
-    f.silent = of.lcores.any_silent();
+    // Packets and heaps wait for an engine that stands still; the run is not idle.
+    f.silent = of.lcores.any_silent() ||
+               std::ranges::any_of(of.streams.current(), [](const auto& s) { return s->waits_for_engine; });
     f.receives = !of.plan.receives.empty();
     f.stop_items = of.plan.end.exit_on_stop && of.streams.all_stopped(of.plan.receives);
     if (stays)

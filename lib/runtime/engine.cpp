@@ -89,11 +89,13 @@ std::optional<Engine::Reason> Engine::State::step(const std::function<void(const
         return Reason::interrupted;
     parts.ports.serve_hosts();
     parts.senders.follow_addresses();
+    parts.watch_engines();
     const bool ports_work = outages.watch();
     parts.streams.share_stops(parts.plan.receives);
     parts.streams.let_go();
     parts.streams.serve_users(parts.plan.receives, parts.queues.packets_between_lcores() != 0);
     parts.captures.collect(parts.streams.current());
+    parts.streams.watch_captures(parts.captures, parts.clock.seconds());
     parts.streams.watch_sinks(parts.clock.seconds());
     parts.senders.let_go(hooks.longest_finish);
     reconfiguration.close_unused_ports();

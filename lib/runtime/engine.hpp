@@ -72,6 +72,9 @@ struct EngineHooks {
     /// Is called likewise when an lcore has not answered for a second, and when it answers again. `what` is a
     /// sentence that names the lcore. `at_s`: in the run.
     std::function<void(const std::string& what, double at_s)> on_lcore{};
+    /// Is called likewise when an engine that moves payload has moved nothing for a second, and when that is
+    /// over.
+    std::function<void(const std::string& what, double at_s)> on_engine{};
     /// Limits how long an lcore may not answer before the run ends, unless the plan says otherwise
     /// (lcore_timeout). duration::max(): no limit. Once the run ends, no lcore is waited for longer than 10
     /// s.

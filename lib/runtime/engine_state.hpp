@@ -33,7 +33,7 @@ struct Engine::State {
     RunParts parts;
     LcoreCounts counts{parts.plan, parts.clock, parts.lcores, parts.ports, parts.senders};
     Snapshots snapshots{{parts.plan, parts.layout, parts.clock, parts.ports, parts.lcores, parts.streams,
-                         parts.senders, parts.captures, parts.health},
+                         parts.senders, parts.captures, parts.health, parts.engines},
                         counts,
                         hooks.by_configuration,
                         hooks.settings};

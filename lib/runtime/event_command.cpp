@@ -25,6 +25,9 @@ namespace spead::runtime {
 
 namespace {
 
+/// Begins the names of an event's variables.
+constexpr std::string_view kVariables = "SPEAD_";
+
 bool is_program(const std::string& path) {
     struct stat s {};
     return stat(path.c_str(), &s) == 0 && S_ISREG(s.st_mode) && access(path.c_str(), X_OK) == 0;
@@ -113,8 +116,10 @@ void EventCommand::start(const Variables& variables) {
     std::vector<std::string> environment;
     for (const auto& [name, value] : variables)
         environment.push_back(fmt::format("{}={}", name, value));
+    // This program may have been started by one that got such variables: they are not this event's.
     for (char** e = environ; *e != nullptr; e++)
-        environment.emplace_back(*e);
+        if (!std::string_view(*e).starts_with(kVariables))
+            environment.emplace_back(*e);
 
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);

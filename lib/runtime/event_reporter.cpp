@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/event_reporter.hpp"
 
+#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
@@ -9,6 +10,22 @@
 
 namespace spead::runtime {
 
+namespace {
+
+/// Returns what the command gets in its environment: what all events have, after what is the event's own.
+EventCommand::Variables variables(EventCommand::Variables own, const std::string& stream,
+                                  std::string_view event, const std::string& text, double at_s,
+                                  const std::string& run) {
+    own.insert(own.end(), {{"SPEAD_STREAM", stream},
+                           {"SPEAD_EVENT", std::string(event)},
+                           {"SPEAD_TEXT", text},
+                           {"SPEAD_TIME", fmt::format("{:.3f}", at_s)},
+                           {"SPEAD_NAME", run}});
+    return own;
+}
+
+}  // namespace
+
 EventReporter::EventReporter(std::string name, const std::vector<std::string>& command, Hooks hooks)
     : name_(std::move(name)), hooks_(std::move(hooks)) {
     if (!command.empty())
@@ -16,7 +33,7 @@ EventReporter::EventReporter(std::string name, const std::vector<std::string>& c
 }
 
 void EventReporter::report(const std::string& stream, const stats::LastEvent& event) {
-    if (event.kind == stats::StreamEvent::sink_failed)
+    if (event.kind == stats::StreamEvent::sink_failed || event.kind == stats::StreamEvent::capture_failed)
         log_error(LogType::runtime, "{}", sentence_of(stream, event));
     else if (is_bad(event.kind))
         log_warning(LogType::runtime, "{}", sentence_of(stream, event));
@@ -25,11 +42,7 @@ void EventReporter::report(const std::string& stream, const stats::LastEvent& ev
     if (hooks_.on_event)
         hooks_.on_event(stream, event);
     if (command_)
-        command_->run({{"SPEAD_STREAM", stream},
-                       {"SPEAD_EVENT", std::string(stats::name_of(event.kind))},
-                       {"SPEAD_TEXT", event.text},
-                       {"SPEAD_TIME", fmt::format("{:.3f}", event.at_s)},
-                       {"SPEAD_NAME", name_}});
+        command_->run(variables({}, stream, stats::name_of(event.kind), event.text, event.at_s, name_));
 }
 
 void EventReporter::report(const LcoreEvent& event) {
@@ -38,13 +51,20 @@ void EventReporter::report(const LcoreEvent& event) {
     if (hooks_.on_lcore)
         hooks_.on_lcore(event.text, event.at_s);
     if (command_)
-        command_->run({{"SPEAD_LCORE", fmt::format("{}", event.lcore)},
-                       {"SPEAD_CPU", fmt::format("{}", event.cpu)},
-                       {"SPEAD_STREAM", ""},
-                       {"SPEAD_EVENT", event.silent ? "lcore_silent" : "lcore_back"},
-                       {"SPEAD_TEXT", event.text},
-                       {"SPEAD_TIME", fmt::format("{:.3f}", event.at_s)},
-                       {"SPEAD_NAME", name_}});
+        command_->run(variables(
+            {{"SPEAD_LCORE", fmt::format("{}", event.lcore)}, {"SPEAD_CPU", fmt::format("{}", event.cpu)}},
+            "", event.silent ? "lcore_silent" : "lcore_back", event.text, event.at_s, name_));
+}
+
+void EventReporter::report(const EngineEvent& event) {
+    log_limited(engine_news_, LogType::runtime, event.stalled ? LogLevel::error : LogLevel::notice, "{}",
+                event.text);
+    if (hooks_.on_engine)
+        hooks_.on_engine(event.text, event.at_s);
+    if (command_)
+        command_->run(variables({{"SPEAD_ENGINE", event.engine}}, "",
+                                event.stalled ? "engine_stalled" : "engine_back", event.text, event.at_s,
+                                name_));
 }
 
 void EventReporter::poll() {

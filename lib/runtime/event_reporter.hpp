@@ -19,7 +19,8 @@ class EventReporter {
   public:
     struct Hooks {
         std::function<void(const std::string& stream, const stats::LastEvent& event)> on_event;
-        std::function<void(const std::string& what, double at_s)> on_lcore;
+        std::function<void(const std::string& what, double at_s)> on_lcore{};
+        std::function<void(const std::string& what, double at_s)> on_engine{};
     };
     /// Reports that an lcore has stopped answering, or answers again.
     struct LcoreEvent {
@@ -30,6 +31,14 @@ class EventReporter {
         double at_s = 0;   ///< of the run
     };
 
+    /// Reports that an engine stands still, or does so no longer.
+    struct EngineEvent {
+        std::string engine;  ///< its name
+        bool stalled = false;
+        std::string text;  ///< a sentence that names the engine
+        double at_s = 0;   ///< of the run
+    };
+
     /// Takes the run's `name` for the command. `command` is a program and its arguments, or empty. Throws
     /// Error when there is no such program.
     EventReporter(std::string name, const std::vector<std::string>& command, Hooks hooks);
@@ -37,6 +46,7 @@ class EventReporter {
     /// Reports an event of a stream or a sender.
     void report(const std::string& stream, const stats::LastEvent& event);
     void report(const LcoreEvent& event);
+    void report(const EngineEvent& event);
     /// Reaps a finished command and starts the next. Call it at every round.
     void poll();
     /// Ends a running command; no other is started.
@@ -47,6 +57,7 @@ class EventReporter {
     Hooks hooks_;
     std::optional<EventCommand> command_;
     LogLimiter lcore_news_;
+    LogLimiter engine_news_;
 };
 
 }  // namespace spead::runtime

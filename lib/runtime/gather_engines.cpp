@@ -16,6 +16,7 @@
 #include "gpu/pool_pages.hpp"
 #include "runtime/layout.hpp"
 #include "runtime/layout_ports.hpp"
+#include "stats/engine_findings.hpp"
 
 namespace spead::runtime {
 
@@ -35,6 +36,13 @@ std::shared_ptr<gather::Engine> make_cuda(const std::vector<unsigned>& cpus) {
     }
 }
 
+/// Returns the batches that an engine has to move; 1 for one that has failed: it stands still for good.
+std::uint64_t batches_left(const gather::Channel& channel, bool failed) {
+    if (failed)
+        return 1;
+    return channel.state() == gather::Channel::State::running ? channel.in_flight() : 0;
+}
+
 }  // namespace
 
 GatherEngines::~GatherEngines() {
@@ -51,6 +59,7 @@ std::shared_ptr<gather::Engine> GatherEngines::engine(HeapEngine kind) {
         one = make_cuda(cpus_);
     else if (!one)
         one = std::make_shared<gather::CpuEngine>(cpus_);
+    watches_.try_emplace(kind, std::string(one->name()));
     return one;
 }
 
@@ -121,6 +130,43 @@ std::shared_ptr<recv::Gathering> GatherEngines::gathering(HeapEngine kind, unsig
         use.gathering = std::make_shared<recv::Gathering>(engine(kind)->connect(kGatherBatches));
     limit(*use.gathering, share_out(use, port), port.request.name);
     return use.gathering;
+}
+
+bool GatherEngines::any_stalled() const noexcept {
+    return std::ranges::any_of(watches_, [](const auto& one) { return one.second.stalled(); });
+}
+
+void GatherEngines::need_moving(HeapEngine kind) const {
+    const auto its = watches_.find(kind);
+    if (its == watches_.end() || !its->second.stalled())
+        return;
+    const stats::EngineSnapshot engine = its->second.snapshot();
+    throw_error(engine.where(), "it stands still, and takes no stream until it moves payload again; {}",
+                stats::mend_engine(engine.name).front());
+}
+
+void GatherEngines::watch(std::chrono::steady_clock::time_point now) {
+    for (auto& [kind, watch] : watches_) {
+        EngineWatch::Clock::duration longest{0};
+        bool any_failed = false;
+        for (auto& [key, use] : gatherings_)
+            if (key.first == kind && use.gathering) {
+                const gather::Channel& channel = use.gathering->channel();
+                const bool failed = channel.has_failed() || channel.state() == gather::Channel::State::failed;
+                longest =
+                    std::max(longest, use.watch.look(channel.done(), batches_left(channel, failed), now));
+                any_failed |= failed;
+            }
+        const EngineWatch::News news = watch.update(longest, any_failed);
+        if (news != EngineWatch::News::none && on_stall_)
+            on_stall_(kind, news == EngineWatch::News::stalled, watch);
+    }
+}
+
+void GatherEngines::end_fetches() {
+    for (const auto& [kind, engine] : engines_)
+        if (engine)
+            engine->end_fetches();
 }
 
 void GatherEngines::register_packets(const std::vector<memory::Region>& regions) {

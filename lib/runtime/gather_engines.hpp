@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,6 +15,7 @@
 #include "memory/region.hpp"
 #include "port/driver.hpp"
 #include "recv/gathering.hpp"
+#include "runtime/engine_watch.hpp"
 #include "runtime/plan.hpp"
 
 namespace spead::runtime {
@@ -21,8 +24,12 @@ namespace spead::runtime {
 /// wants it, and a gathering for each lcore that uses it. Main thread.
 class GatherEngines {
   public:
+    /// Is called when an engine stands still (true), or does so no longer.
+    using OnStall = std::function<void(HeapEngine kind, bool stalled, const EngineWatch& watch)>;
+
     /// Makes none. `cpus`: for their threads; none: any.
-    explicit GatherEngines(std::vector<unsigned> cpus = {}) : cpus_(std::move(cpus)) {}
+    explicit GatherEngines(std::vector<unsigned> cpus = {}, OnStall on_stall = {})
+        : cpus_(std::move(cpus)), on_stall_(std::move(on_stall)) {}
     /// Stops engines that a failed start leaves: they know memory of pools, which go next.
     ~GatherEngines();
     GatherEngines(const GatherEngines&) = delete;
@@ -49,6 +56,17 @@ class GatherEngines {
     /// or region, before the first packet of it. Throws Error.
     void register_packets(const std::vector<memory::Region>& regions);
 
+    /// Looks whether the engines move what they have, and reports changes. Call it at every round.
+    void watch(std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now());
+    /// Returns the engines that were made, with what watch() has seen of them.
+    const std::map<HeapEngine, EngineWatch>& watches() const noexcept { return watches_; }
+    /// Returns whether one of them stands still.
+    bool any_stalled() const noexcept;
+    /// Throws Error while it stands still: what is asked of a GPU then may take for ever.
+    void need_moving(HeapEngine kind) const;
+    /// Lets consumers wait no longer for an engine that stands still, because the run ends.
+    void end_fetches();
+
     /// Stops all engines, within a few seconds. Lcores have ended. Returns a sentence for each that stands
     /// still; what it may still read or write stays allocated.
     std::vector<std::string> stop();
@@ -60,6 +78,7 @@ class GatherEngines {
     struct Use {
         std::shared_ptr<recv::Gathering> gathering;
         std::map<std::string, std::uint32_t> shares;
+        ChannelWatch watch;
     };
 
     void let_unused_go();
@@ -67,7 +86,9 @@ class GatherEngines {
     static void limit(recv::Gathering& gathering, std::uint32_t most, const std::string& port);
 
     const std::vector<unsigned> cpus_;
+    const OnStall on_stall_;
     std::map<HeapEngine, std::shared_ptr<gather::Engine>> engines_;
+    std::map<HeapEngine, EngineWatch> watches_;
     std::map<std::pair<HeapEngine, unsigned>, Use> gatherings_;
     bool stopped_ = false;  ///< by stop()
 };

@@ -31,10 +31,10 @@ void add_events(stats::StreamSnapshot& to, const StreamHealth& from) {
         to.events[e] += from.events(static_cast<stats::StreamEvent>(e));
 }
 
-/// Returns whether an lcore that receives the stream does not answer.
+/// Returns whether an lcore that receives the stream does not answer, or its engine moves nothing.
 bool is_stalled(const Stream& stream) {
-    return std::any_of(stream.lanes.begin(), stream.lanes.end(),
-                       [](const auto& lane) { return is_silent(*lane->worker); });
+    return stream.waits_for_engine || std::any_of(stream.lanes.begin(), stream.lanes.end(),
+                                                  [](const auto& lane) { return is_silent(*lane->worker); });
 }
 
 bool is_received(const HealthMonitor::Streams& streams, std::uint32_t number) {
@@ -80,6 +80,7 @@ void HealthMonitor::add_to(stats::Snapshot& snap, const Streams& streams) const 
             continue;
         stats::StreamSnapshot& s = snap.streams[i];
         s.health = found->second.state();
+        s.path_is_silent = found->second.silent_paths();
         add_events(s, found->second);
         s.last_event = found->second.last_event();
     }

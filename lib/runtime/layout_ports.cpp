@@ -112,12 +112,13 @@ HeapEngine payload_engine(const Plan& plan, const std::string& port) {
 
 void check_reassembly(const PortPlan& p, const std::vector<unsigned>& cpus) {
     if (p.reassemble && cpus.size() > 1)
-        throw_usage(
-            fmt::format("port {}", p.name),
-            "`reassemble` needs all of the port's streams on one lcore, because the fragments of a "
-            "packet have to meet, and they are on CPUs {}; give them one CPU in `lcores`, or ports of "
-            "their own",
-            fmt::join(cpus, ", "));
+        throw_usage(fmt::format("port {}", p.name),
+                    "`reassemble` (--reassemble) needs all of the port's streams on one lcore, because the "
+                    "fragments of a "
+                    "packet have to meet, and they are on CPUs {}; give them one CPU in `lcores` (--lcores), "
+                    "or ports of "
+                    "their own",
+                    fmt::join(cpus, ", "));
 }
 
 std::uint32_t gathered_mbufs(const Plan& plan, const std::string& port, const std::vector<unsigned>& cpus) {

@@ -66,7 +66,8 @@ std::size_t send_bytes(const std::vector<SendPlan>& sends) {
         if (s.heap_size > (kMost - sum) / heaps)
             throw_error(fmt::format("send {}", s.name),
                         "its heaps in flight need {} ((`max_heaps` {} + 1) x {}) and those of the senders "
-                        "before it {}, more than a process can map; lower max_heaps or heap_size",
+                        "before it {}, more than a process can map; lower `max_heaps` (--max-heaps) or "
+                        "`heap_size` (--heap-size)",
                         s.heap_size > kMost / heaps ? "more than 8192 PiB" : human_size(heaps * s.heap_size),
                         s.max_heaps, human_size(s.heap_size), human_size(sum));
         sum += heaps * s.heap_size;

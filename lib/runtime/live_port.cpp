@@ -6,6 +6,8 @@
 #include <exception>
 #include <iterator>
 #include <net/if.h>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <rte_ethdev.h>
@@ -79,15 +81,41 @@ void add(stats::NicSnapshot& to, const stats::NicSnapshot& more) {
     to.send_errors += more.send_errors;
 }
 
+/// Returns whether the machine has the memory for a larger device in place of the planned one.
+bool has_memory(const port::PlannedPort& planned, const port::PreparedDevice& larger) {
+    return larger.eal_bytes() + larger.outside_bytes <=
+           planned.device.eal_bytes() + planned.device.outside_bytes + memory::available_memory() / 2;
+}
+
+/// Finds the longer queue of a device string that fixes its length (net_af_packet). Returns whether it does.
+bool find_longer_device(const port::PlannedPort& planned, stats::PortSettings& s) {
+    constexpr std::string_view kLength = "framecnt";
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 20;
+    port::PortRequest request = planned.request;
+    port::DeviceString device = port::DeviceString::parse(request.device, port::where(request));
+    const auto length = device.number(kLength, 1, kMost);
+    if (!length || request.exists || 2 * *length > kMost)
+        return length.has_value();
+    device.set(kLength, std::to_string(2 * *length));
+    request.device = device.text();
+    const port::PreparedDevice longer = planned.driver->plan(request);
+    if (longer.rx.descriptors <= planned.device.rx.descriptors || !has_memory(planned, longer) ||
+        longer.outside_bytes > port::lockable_bytes())
+        return true;
+    s.longer_device = request.device;
+    s.larger_queue = port::queued_packets(longer.rx.descriptors, longer.split);
+    return true;
+}
+
 /// Finds a larger `buffer_size` that gives the port a longer receive queue, and that the next start accepts.
 void find_larger(const port::PlannedPort& planned, stats::PortSettings& s) {
+    if (find_longer_device(planned, s))
+        return;
     port::PortRequest request = planned.request;
-    const std::size_t free = memory::available_memory();
     while (request.buffer_size != 0 && 2 * request.buffer_size <= kMostBuffer) {
         request.buffer_size *= 2;
         const port::PreparedDevice larger = planned.driver->plan(request);
-        if (larger.eal_bytes() + larger.outside_bytes >
-            planned.device.eal_bytes() + planned.device.outside_bytes + free / 2)
+        if (!has_memory(planned, larger))
             return;
         if (larger.rx.descriptors > planned.device.rx.descriptors) {
             s.larger_buffer = request.buffer_size;
@@ -147,6 +175,19 @@ LivePort::LivePort(const PortPlan& plan, const port::PlannedPort& planned)
     host_ = host_of(*device_, planned_, plan_);
 }
 
+void LivePort::start() {
+    missed_before_start_ = nic().missed;
+    device_->start();
+}
+
+void LivePort::note_fetched() {
+    if (!missed_before_start_ || is_.closed || outage_.netdev)
+        return;
+    const std::uint64_t missed = nic().missed;
+    missed_at_start_ += missed - std::min(missed, *missed_before_start_);
+    missed_before_start_.reset();
+}
+
 void LivePort::take_off() {
     is_.off = true;
     membership_.reset();
@@ -202,6 +243,7 @@ bool LivePort::reopen() {
     std::unique_ptr<port::Port> again = port::Port::open(planned_);
     again->start();
     device_ = std::move(again);
+    missed_before_start_ = earlier_.nic.missed;
     is_.host_is_former = host_ != nullptr;
     outage_.netdev.reset();
     is_.closed = false;
@@ -348,6 +390,7 @@ stats::PortSnapshot LivePort::snapshot() const {
         s.tx_host_frames = earlier_.host_frames + host_->sent();
     s.rules = last_rules_;
     s.settings = settings_;
+    s.missed_at_start = missed_at_start_;
     return s;
 }
 

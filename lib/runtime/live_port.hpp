@@ -49,11 +49,21 @@ class LivePort {
     std::uint64_t times_detached() const noexcept { return outage_.times; }
     std::uint64_t links_lost() const noexcept { return link_.losses(); }
 
+    /// Notes which engine leaves packets of the port in its receive queues, because it stands still; empty:
+    /// none.
+    void note_engine(const std::string& engine) { engine_ = engine; }
+    const std::string& stalled_engine() const noexcept { return engine_; }
+
     /// Marks the port as off, leaves its groups and removes its rules. The rules of a detached device are
     /// gone already.
     void take_off();
     /// Marks the port as on.
     void put_on() noexcept { is_.off = false; }
+
+    /// Starts the device. Until note_fetched(), packets come that no lcore fetches. Throws Error.
+    void start();
+    /// Notes that lcores fetch the port's packets: those that it has missed since its start had come before.
+    void note_fetched();
 
     /// Marks the port as detached and logs that. The caller then takes it off and closes it.
     void lose(const std::string& netdev);
@@ -152,6 +162,9 @@ class LivePort {
     std::vector<stats::PassedSnapshot> passed_;
     std::vector<stats::RuleSnapshot> last_rules_;
     stats::PortSettings settings_;  ///< of the planned device
+    std::string engine_;            ///< that stands still
+    std::uint64_t missed_at_start_ = 0;
+    std::optional<std::uint64_t> missed_before_start_;  ///< none: lcores fetch
 };
 
 }  // namespace spead::runtime

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <netinet/in.h>
@@ -40,18 +41,71 @@ std::string text_of_notices(const NoticeAddress& address) {
 
 }  // namespace
 
+/// Holds the servers of the process.
+struct NoticeServer::All {
+    std::mutex mutex;
+    std::vector<std::pair<NoticeAddress, std::weak_ptr<NoticeServer>>> used;
+    std::vector<std::unique_ptr<NoticeServer>> ending;
+
+    /// Returns those that are never destroyed: a server may be left at the very end of the process.
+    static All& get() {
+        static All* const all = [] {
+            std::atexit([] { join_ending(); });
+            return new All;
+        }();
+        return *all;
+    }
+};
+
 std::shared_ptr<NoticeServer> NoticeServer::at(const NoticeAddress& address) {
-    static std::mutex mutex;
-    static std::vector<std::pair<NoticeAddress, std::weak_ptr<NoticeServer>>> servers;
-    const std::lock_guard lock(mutex);
-    std::erase_if(servers, [](const auto& known) { return known.second.expired(); });
-    for (const auto& [known, server] : servers)
+    All& all = All::get();
+    const std::lock_guard lock(all.mutex);
+    std::erase_if(all.used, [](const auto& known) { return known.second.expired(); });
+    for (const auto& [known, server] : all.used)
         if (known == address)
             if (auto there = server.lock())
                 return there;
-    auto made = std::make_shared<NoticeServer>(address);
-    servers.emplace_back(address, made);
+    std::erase_if(all.ending, [](const auto& server) { return server->is_done(); });
+    all.ending.reserve(all.ending.size() + all.used.size() + 1);
+    all.used.emplace_back(address, std::weak_ptr<NoticeServer>());
+    std::shared_ptr<NoticeServer> made(new NoticeServer(address), leave);
+    all.used.back().second = made;
     return made;
+}
+
+/// Lets a server without users end by itself. Its thread closes the address at once. There is room for it in
+/// the list since at().
+void NoticeServer::leave(NoticeServer* server) noexcept {
+    server->begin_end();
+    if (!server->wait_for(server->closed_, Clock::now() + kThreadPatience))
+        log_warning(
+            LogType::runtime,
+            "{}: its thread has not closed the address for {} ms; it is closed when the thread goes on",
+            text_of_notices(server->address_), kThreadPatience.count());
+    All& all = All::get();
+    const std::lock_guard lock(all.mutex);
+    all.ending.emplace_back(server);
+}
+
+std::size_t NoticeServer::join_ending() {
+    All& all = All::get();
+    std::vector<std::unique_ptr<NoticeServer>> ending;
+    {
+        const std::lock_guard lock(all.mutex);
+        ending.swap(all.ending);
+        all.ending.reserve(all.used.size() + ending.size());
+    }
+    const std::size_t count = ending.size();
+    const Clock::time_point until = Clock::now() + kThreadPatience;
+    for (auto& server : ending) {
+        if (server->wait_for(server->done_, until))
+            continue;
+        log_warning(LogType::runtime, "{}: its thread has not ended for {} ms, and is not waited for",
+                    text_of_notices(server->address_), kThreadPatience.count());
+        const std::lock_guard lock(all.mutex);
+        all.ending.push_back(std::move(server));
+    }
+    return count;
 }
 
 NoticeServer::NoticeServer(NoticeAddress address)
@@ -90,13 +144,32 @@ void NoticeServer::listen_tcp() {
         log_notice(LogType::runtime, "notices are given out at {}", text_of_notices(address_));
 }
 
-NoticeServer::~NoticeServer() {
+void NoticeServer::begin_end() noexcept {
     stop_.store(true, std::memory_order_release);
     eventfd_write(wake_.get(), 1);
+}
+
+/// Sets what is guarded, and tells those who wait for it.
+void NoticeServer::tell(bool& what) noexcept {
+    const std::lock_guard lock(mutex_);
+    what = true;
+    told_.notify_all();
+}
+
+/// Waits for what is guarded.
+bool NoticeServer::wait_for(const bool& what, Clock::time_point until) {
+    std::unique_lock lock(mutex_);
+    return told_.wait_until(lock, until, [&what] { return what; });
+}
+
+bool NoticeServer::is_done() {
+    const std::lock_guard lock(mutex_);
+    return done_;
+}
+
+NoticeServer::~NoticeServer() {
+    begin_end();
     thread_.join();
-    if (lost_ != 0)
-        log_notice(LogType::runtime, "{}: clients that were slow lost {}", text_of_notices(address_),
-                   counted(lost_, "notices"));
 }
 
 void NoticeServer::send(const std::string& object) {
@@ -118,6 +191,9 @@ std::uint64_t NoticeServer::notices() {
 void NoticeServer::serve() noexcept {
     while (!stop_.load(std::memory_order_acquire))
         try_to_serve(false);
+    listener_ = FileDescriptor();
+    file_.reset();
+    tell(closed_);
     const Clock::time_point end = Clock::now() + kEndPatience;
     do {
         try_to_serve(true);
@@ -125,6 +201,15 @@ void NoticeServer::serve() noexcept {
                                                [](const Client& c) { return !c.unsent.empty(); }));
     for (const Client& client : clients_)
         lost_ += client.lost;
+    clients_.clear();
+    try {
+        if (lost_ != 0)
+            log_notice(LogType::runtime, "{}: clients that were slow lost {}", text_of_notices(address_),
+                       counted(lost_, "notices"));
+    } catch (const std::exception&) {
+        // There is no memory for the sentence.
+    }
+    tell(done_);
 }
 
 /// Serves once. Without memory, it rests a while.

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -30,10 +31,16 @@ class NoticeServer {
     static constexpr std::size_t kMostWaiting = std::size_t{4} << 20;
     /// Limits the time in which the last lines are sent at the end.
     static constexpr std::chrono::milliseconds kEndPatience{1000};
+    /// Limits the wait for a server's thread, which may get no CPU, or hang in its file system.
+    static constexpr std::chrono::milliseconds kThreadPatience{3000};
 
     /// Returns the server at an address: the one that this process has, or a new one. Control code. Throws
-    /// Error when the address is in use, or cannot be used.
+    /// Error when the address is in use, or cannot be used. When its last user has left it, it ends by
+    /// itself: nobody waits for clients that do not read.
     static std::shared_ptr<NoticeServer> at(const NoticeAddress& address);
+    /// Waits for the servers that are ending, all of them for kThreadPatience at most; returns how many there
+    /// were. Those that have not ended by then go on: that is logged. The process does so at its end.
+    static std::size_t join_ending();
 
     /// Listens. Throws Error as at().
     explicit NoticeServer(NoticeAddress address);
@@ -63,6 +70,13 @@ class NoticeServer {
         std::uint64_t lost = 0;  ///< since then
     };
 
+    struct All;
+
+    static void leave(NoticeServer* server) noexcept;
+    void begin_end() noexcept;
+    void tell(bool& what) noexcept;
+    bool wait_for(const bool& what, Clock::time_point until);
+    bool is_done();
     void listen_unix();
     void listen_tcp();
     void serve() noexcept;
@@ -80,9 +94,13 @@ class NoticeServer {
     std::optional<SocketFile> file_;  ///< nothing: TCP
 
     std::mutex mutex_;
-    std::deque<Waiting> waiting_;  ///< guarded, as the next
+    // Guarded.
+    std::deque<Waiting> waiting_;
     std::size_t waiting_bytes_ = 0;
     std::uint64_t last_ = 0;  ///< number of the last notice
+    bool closed_ = false;     ///< nobody can connect any more: the address is free
+    bool done_ = false;       ///< the thread has nothing left to do
+    std::condition_variable told_;
 
     // Of the thread.
     std::list<Client> clients_;

@@ -14,6 +14,8 @@ void PastCounts::add_lane(const stats::StreamCounters& counts, const HeapTally::
     // A lane that is gone does nothing now.
     last.held_now = last.rotating_bytes = last.streaming_now = last.lent_now = 0;
     last.goes_direct = last.goes_tracked = 0;
+    for (stats::PathCounters& path : last.paths)
+        path.awaited = 0;
     sums_.add(last, done.delivered, done.unwritten);
     endpoints_.resize(std::max(endpoints_.size(), details.endpoints.size()));
     for (std::size_t e = 0; e < details.endpoints.size(); e++)

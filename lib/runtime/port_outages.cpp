@@ -56,7 +56,7 @@ void PortOutages::start(const std::string& port) {
         throw_error(fmt::format("port {}", port), "it is closed; a stream or sender that uses it opens it");
     if (p.device().started())
         throw_error(fmt::format("port {}", port), "it runs already");
-    p.device().start();
+    p.start();
     try {
         put_on(i);
     } catch (const LcoreLost&) {
@@ -96,6 +96,7 @@ void PortOutages::take_off(std::size_t port) {
 /// Polls the queues of the started port again, with the present rules and groups of the plan.
 void PortOutages::put_on(std::size_t port) {
     of_.queues.put_on(port);
+    of_.ports[port].note_fetched();
     of_.senders.put_on(port);
     of_.ports[port].put_on();
     of_.queues.add_host_rules(port);

@@ -28,12 +28,17 @@ void PortSet::open(const std::vector<PortPlan>& plans, const std::vector<port::P
 
 void PortSet::start() {
     for (const auto& p : ports_)
-        p->device().start();
+        p->start();
+}
+
+void PortSet::note_fetched() {
+    for (const auto& p : ports_)
+        p->note_fetched();
 }
 
 void PortSet::add(const PortPlan& plan, const port::PlannedPort& planned) {
     auto port = std::make_unique<LivePort>(plan, planned);
-    port->device().start();
+    port->start();
     ports_.push_back(std::move(port));
 }
 

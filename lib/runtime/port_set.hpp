@@ -27,6 +27,8 @@ class PortSet {
     void open(const std::vector<PortPlan>& plans, const std::vector<port::PlannedPort>& planned);
     /// Starts the devices. Throws Error.
     void start();
+    /// Calls LivePort::note_fetched() of all ports.
+    void note_fetched();
     /// Opens and starts one more port while the others run. Throws Error; then the port is not added.
     void add(const PortPlan& plan, const port::PlannedPort& planned);
 

@@ -108,6 +108,8 @@ void Reconfiguration::check(const Plan& wanted, const Change& change) const {
                 of_.engines.check_memory(of_.ports[p].planned(), r.engine);
     for (std::size_t i = 0; i < wanted.receives.size(); i++) {
         const Change::Receive& c = change.receives[i];
+        if (c.kind == Change::Kind::lanes && wanted.receives[i].enabled)
+            of_.engines.need_moving(wanted.receives[i].engine);
         if (c.before && c.kind == Change::Kind::lanes && of_.streams.current()[*c.before]->capture)
             throw_error(fmt::format("receive {}", wanted.receives[i].name),
                         "it has a capture, which a change of its lcores or windows would interrupt; stop the "
@@ -161,6 +163,7 @@ void Reconfiguration::move_streams(const Target& to, const Change& change, Strea
 
     of_.streams.renew(of_.plan.receives, of_.layout.queues, change, std::move(fresh));
     of_.queues.deliver(of_.layout.queues, {of_.plan, of_.streams.current()});
+    of_.ports.note_fetched();
     for (const auto& w : of_.lcores)
         of_.streams.reserve_memory(*w, false);
     set_idling();
@@ -181,12 +184,12 @@ void Reconfiguration::start_captures(const Change& change) {
                                        of_.layout.control_cpus());
 }
 
-/// Stops the captures that start_captures() has started: no other stream with changed lanes is captured.
+/// Takes back the captures that start_captures() has started: no other stream with changed lanes is captured.
 void Reconfiguration::stop_captures(const Change& change) {
     for (std::size_t i = 0; i < change.receives.size(); i++)
         if (Stream& s = *of_.streams.current()[i];
             change.receives[i].kind == Change::Kind::lanes && s.capture)
-            of_.captures.stop(s);
+            of_.captures.take_back(s);
 }
 
 void Reconfiguration::set_idling() {

@@ -14,6 +14,7 @@
 #include "runtime/idling.hpp"
 #include "runtime/paths.hpp"
 #include "runtime/sendable_region.hpp"
+#include "stats/engine_findings.hpp"
 
 namespace spead::runtime {
 
@@ -47,10 +48,11 @@ RunParts::RunParts(const Plan& p, const Layout& l, const EngineHooks& s)
       layout(l),
       lcores(notes.problems,
              {[this](const Worker& w, bool silent) { report_silence(w, silent); }, s.on_wait}),
-      events(p.runtime.name, p.runtime.on_event, {s.on_event, s.on_lcore}),
+      events(p.runtime.name, p.runtime.on_event, {s.on_event, s.on_lcore, s.on_engine}),
       senders(lcores, ports, regions, s.make_heap_source, notes.problems),
       consumers(p.end.heaps),
-      engines(l.control_cpus()),
+      engines(l.control_cpus(), [this](HeapEngine engine, bool stalled,
+                                       const EngineWatch& watch) { report_stall(engine, stalled, watch); }),
       streams(lcores, ports, consumers, events,
               {s.make_sink,
                [this, make = s.make_chunk_sink, users = s.user_chunks](
@@ -119,6 +121,7 @@ void RunParts::launch(int interrupt_fd) {
     queues.connect();
     queues.arm_interrupts([this](const Worker& w) { return !senders.on(w).empty(); });
     lcores.launch();
+    note_fetched();
 
     const std::vector<unsigned> control = layout.control_cpus();
     consumers.start(static_cast<unsigned>(control.size()), control, plan.runtime.live);
@@ -126,6 +129,14 @@ void RunParts::launch(int interrupt_fd) {
     ports.add_rules(layout.rules);
     ports.join(ports.groups_of(plan.receives), interrupt_fd);
     senders.start(control, interrupt_fd);
+}
+
+/// Waits until each lcore polls, and notes the packets that its ports have missed before.
+void RunParts::note_fetched() {
+    for (const auto& w : lcores)
+        static_cast<void>(lcores.try_ask(
+            *w, [](const LcoreLoop*) { return true; }, &std::as_const(*w->loop)));
+    ports.note_fetched();
 }
 
 /// Reports that the lcore is silent, or answers again: its streams stop, or go on.
@@ -140,6 +151,36 @@ void RunParts::report_silence(const Worker& w, bool silent) {
             ? fmt::format("{}; {} stand{} still", what, fmt::join(names, ", "), names.size() == 1 ? "s" : "")
             : what;
     events.report({w.layout->lcore, w.layout->cpu, silent, text, now});
+}
+
+/// Reports that the engine stands still, or does so no longer: its streams stop, or go on.
+void RunParts::report_stall(HeapEngine engine, bool stalled, const EngineWatch& watch) {
+    const double now = clock.seconds();
+    const std::vector<std::size_t> waiting = streams.waiting_for(engine, plan.receives);
+    stats::EngineSnapshot e = watch.snapshot();
+    for (const std::size_t i : waiting)
+        e.streams.push_back(plan.receives[i].name);
+    const std::string text = stalled ? e.stall() : watch.end_sentence();
+    streams.note_stall(waiting, stalled, now, text);
+    events.report(EventReporter::EngineEvent{
+        e.name, stalled, stalled ? fmt::format("{}; {}", text, stats::mend_engine(e.name).front()) : text,
+        now});
+}
+
+void RunParts::watch_engines() {
+    if (!engines.any())
+        return;
+    engines.watch();
+    streams.look_for_engines(plan.receives);
+    for (std::size_t i = 0; i < ports.size(); i++)
+        ports[i].note_engine({});
+    for (const auto& [engine, watch] : engines.watches())
+        if (watch.may_stand_still())
+            for (const std::size_t i : streams.waiting_for(engine, plan.receives))
+                for_each_path(plan.receives[i], [&, name = watch.snapshot().name](
+                                                    std::size_t, const std::string& port, const auto&) {
+                    ports[port].note_engine(name);
+                });
 }
 
 std::vector<std::string> RunParts::remarks() const {

@@ -35,6 +35,8 @@ struct RunParts {
     void make(int interrupt_fd);
     /// Starts ports, lcores, consumers and senders. Throws Error.
     void launch(int interrupt_fd);
+    /// Looks whether engines move payload, and what waits for one that does not. Call it at every round.
+    void watch_engines();
     /// Returns remarks for the user that are not errors; of ports only those that the layout lacks.
     std::vector<std::string> remarks() const;
 
@@ -56,6 +58,8 @@ struct RunParts {
 
   private:
     void report_silence(const Worker& w, bool silent);
+    void note_fetched();
+    void report_stall(HeapEngine engine, bool stalled, const EngineWatch& watch);
 };
 
 }  // namespace spead::runtime

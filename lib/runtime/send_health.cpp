@@ -10,6 +10,9 @@ namespace spead::runtime {
 using stats::StreamEvent;
 
 std::string suspects_of(const PortNature& port) {
+    if (port.own_ring && !port.engine.empty())
+        return fmt::format(
+            "its ring is not emptied, because the engine `{}` stands still; look at that first", port.engine);
     if (port.own_ring)
         return "its ring is not emptied: receive its endpoints on the same port, and check whether their "
                "consumer has stopped";

@@ -19,6 +19,7 @@ struct PortNature {
     bool needs_peer = false;      ///< another process must take them; `link_up`: whether there is one
     std::uint32_t udp_bytes = 0;  ///< UDP payload of the sender's longest packets
     std::uint32_t header_bytes = port::kIpUdpHeaders;  ///< of IP and UDP
+    std::string engine{};  ///< that should take the packets of its receivers, and stands still; empty: none
 };
 
 /// Returns the likely causes why such a port takes no packets, most likely first: a clause for an event, and

@@ -76,7 +76,7 @@ SenderSet::Outlet SenderSet::outlet_for(const SendPlan& s, const Fresh& fresh) c
                     *s.lcore, fmt::join(cpus, ", "));
     throw_error(where_of(s),
                 "the transmit queues of port {} belong to the lcores on CPU {}: name one of these in "
-                "`lcore`, or leave it out",
+                "`lcore` (--lcore), or leave it out",
                 s.port, fmt::join(cpus, ", "));
 }
 
@@ -92,7 +92,7 @@ void check_mtu(const SendPlan& s, const std::string& netdev) {
     throw_error(
         where_of(s),
         "packets of {} bytes and {} of IP and UDP headers do not fit the MTU {} of {}; give packets of "
-        "at most {} (`max_packet_size`), or run `ip link set {} mtu {}` first",
+        "at most {} (`max_packet_size`, --max-packet-size), or run `ip link set {} mtu {}` first",
         packet_size(s), headers, facts->mtu, netdev, facts->mtu - std::min(headers, facts->mtu), netdev,
         packet_size(s) + headers);
 }
@@ -112,7 +112,7 @@ void SenderSet::check_room(const SendPlan& s) const {
         throw_error(
             where_of(s),
             "replies with MAC addresses (ARP, NDP) cannot be received on port {}, which was opened without a "
-            "receive queue; give the MAC address with `dst_mac`",
+            "receive queue; give the MAC address with `dst_mac` (--dst-mac)",
             s.port);
 }
 
@@ -246,7 +246,7 @@ void SenderSet::watch(double now, EventReporter& events) {
 std::string SenderSet::suspects_of(const SendStream& s) const {
     const port::Port& p = ports_[s.port].device();
     return runtime::suspects_of({p.link_up(), p.capabilities().receives_own, p.capabilities().needs_peer,
-                                 packet_size(s.plan), header_bytes(s.plan)});
+                                 packet_size(s.plan), header_bytes(s.plan), ports_[s.port].stalled_engine()});
 }
 
 }  // namespace spead::runtime

@@ -24,6 +24,12 @@ Lockstep::Side side_of(const SendPlan& s) noexcept {
     return s.copy_of.empty() ? Lockstep::original : Lockstep::copy;
 }
 
+/// Adds a removed sender's impairments to those of others, as a report tells them.
+void add_impair(std::string& all, const std::string& one) {
+    if (!one.empty())
+        all = all.empty() || all == one ? one : "several ways";
+}
+
 /// Returns the longest time from one heap to the next at the sender's rate, an hour at most; 0: unlimited.
 /// After a burst, the pacer waits for as long as its bytes take.
 Lockstep::Clock::duration time_of_heap(const SendPlan& s) {
@@ -316,6 +322,7 @@ bool SenderSet::let_go(SendStream& s, Clock::duration longest_finish) {
         problems_.push_back(failure);
     gone_[s.port].add(s.counts);
     gone_left_out_ += s.left_out.load(std::memory_order_relaxed);
+    add_impair(gone_impair_, s.plan.impair);
     return true;
 }
 
@@ -399,7 +406,9 @@ void SenderSet::add_to(stats::Snapshot& snap) const {
         snap.removed_sends.add(one);
         add_to_port(port, counts);
     };
+    snap.removed_sends.impair = gone_impair_;
     for (const auto& s : leaving_) {
+        add_impair(snap.removed_sends.impair, s->plan.impair);
         add_removed(s->port, s->counts);
         snap.removed_sends.left_out += s->left_out.load(std::memory_order_relaxed);
     }

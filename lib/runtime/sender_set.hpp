@@ -152,6 +152,7 @@ class SenderSet {
     std::vector<std::unique_ptr<SendStream>> leaving_;
     std::vector<stats::SendCounters> gone_;  ///< in the order of ports: of removed senders
     std::uint64_t gone_left_out_ = 0;        ///< of removed senders
+    std::string gone_impair_;                ///< impairments of removed senders; empty: none
     std::uint32_t last_number_ = 0;
     /// Limits log messages: other hosts can forge ARP replies as often as they like.
     LogLimiter hop_news_;

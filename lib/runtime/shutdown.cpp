@@ -49,6 +49,7 @@ void Shutdown::end_run(bool interrupted) noexcept {
     carry_out([&] { end_filters(); });
     carry_out([&] { end_engines(); });
     carry_out([&] { of_.captures.stop_all(of_.streams.current()); });
+    carry_out([&] { of_.streams.watch_captures(of_.captures, of_.clock.seconds()); });
     of_.clock.stop();
 }
 
@@ -69,6 +70,7 @@ void Shutdown::carry_out(const std::function<void()>& step) noexcept {
 }
 
 void Shutdown::end_consumers() {
+    of_.engines.end_fetches();
     for (const auto& w : of_.lcores)
         for (const StreamLane* const lane : w->lanes)
             lane->rx->queue.close();
@@ -130,11 +132,17 @@ EndProgress Shutdown::look() {
     return l;
 }
 
+/// Does what a round of the run does for others, while the end waits.
+void Shutdown::serve() {
+    of_.ports.serve_hosts();
+    of_.engines.watch();
+}
+
 /// Calls `step` until it returns true, or until EndWait ends the wait.
 EndWait::Result Shutdown::wait_for(const std::function<bool()>& step, const EndWait::Limits& limits) {
     EndWait wait(limits, patience_.consumer);
     while (!step()) {
-        of_.ports.serve_hosts();
+        serve();
         const std::optional<EndWait::Result> result = wait.round(look());
         if (wait.is_held_up() && !reported_consumers_) {
             reported_consumers_ = true;
@@ -255,9 +263,11 @@ void Shutdown::settle_receives() {
     of_.queues.close_distributors();
     const auto arrived = [this] {
         of_.streams.let_go_of_consumers(true);
-        return of_.queues.packets_between_lcores() == 0 || of_.lcores.any_lost();
+        return of_.queues.packets_between_lcores() == 0 || of_.lcores.any_lost() || of_.engines.any_stalled();
     };
-    if (wait_for(arrived, {&EndProgress::received, patience_.consumer}) != EndWait::Result::done)
+    // An lcore takes none while its engine stands still, and others may go on for ever.
+    if (wait_for(arrived, {&EndProgress::received, patience_.consumer}) != EndWait::Result::done ||
+        (of_.engines.any_stalled() && of_.queues.packets_between_lcores() != 0))
         of_.notes.problems.push_back(
             fmt::format("{} not taken in time between lcores, and in no other count",
                         counted_were(of_.queues.packets_between_lcores(), "packets")));
@@ -272,7 +282,7 @@ void Shutdown::finish_gathering() {
     if (!of_.engines.any())
         return;
     const auto finish = [](recv::RxAgent* receiver) { return receiver->finish_gathering(rte_rdtsc()); };
-    if (engines_finish(of_.lcores, finish, [this] { of_.ports.serve_hosts(); }))
+    if (engines_finish(of_.lcores, finish, [this] { serve(); }))
         return;
     of_.notes.problems.push_back(
         fmt::format("an engine has not moved the last payload for {}; heaps without all of theirs are lost",
@@ -293,6 +303,7 @@ void Shutdown::end_engines() {
         of_.notes.problems.push_back(std::move(why));
     for (std::string& stuck : of_.engines.stop())
         of_.notes.problems.push_back(std::move(stuck));
+    of_.engines.watch();
 }
 
 /// Flushes the streams. A stream that blocks waits for its consumer: its source lost nothing, and nothing is
@@ -309,10 +320,9 @@ void Shutdown::flush_receives() {
     // Reported now: its thread is joined next, which may never end.
     log_error(LogType::runtime, "{}", of_.notes.problems.back());
     const auto drop = [](recv::RxAgent* receiver) { return receiver->drop_rest(); };
-    const auto serve = [this] { of_.ports.serve_hosts(); };
     // Waiting packets may still go to engines that work. One that does not is given up, in its turn.
-    for (std::size_t turns = 0; turns <= of_.engines.count() && !engines_finish(of_.lcores, drop, serve);
-         turns++)
+    for (std::size_t turns = 0;
+         turns <= of_.engines.count() && !engines_finish(of_.lcores, drop, [this] { serve(); }); turns++)
         give_up_engines();
 }
 

@@ -64,6 +64,7 @@ class Shutdown {
 
   private:
     EndProgress look();
+    void serve();
     EndWait::Result wait_for(const std::function<bool()>& step, const EndWait::Limits& limits);
     std::string blocked_streams() const;
     std::string consumer_stuck() const;

@@ -2,6 +2,7 @@
 #include "runtime/sink.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "base/error.hpp"
@@ -55,19 +56,18 @@ std::string Sink::failure() const {
 
 void Sink::lose(const char* why, Lack lack) noexcept {
     const std::lock_guard lock(mutex_);
-    lack_ = lack;
-    if (loss_ != why)
-        loss_ = why;
+    stats::SinkLoss& loss = losses_[static_cast<std::size_t>(lack)];
+    loss.lack = lack;
+    loss.count++;
+    if (loss.why != why)
+        loss.why = why;
 }
 
-std::string Sink::loss() const {
+std::vector<stats::SinkLoss> Sink::losses() const {
     const std::lock_guard lock(mutex_);
-    return loss_;
-}
-
-bool Sink::lacks_place() const {
-    const std::lock_guard lock(mutex_);
-    return lack_ == Lack::place;
+    std::vector<stats::SinkLoss> all;
+    std::ranges::copy_if(losses_, std::back_inserter(all), [](const auto& loss) { return loss.count != 0; });
+    return all;
 }
 
 std::optional<std::string> Sink::news() {

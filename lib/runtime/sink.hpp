@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <exception>
@@ -16,6 +17,7 @@
 #include "gather/engine.hpp"
 #include "heap/heap_handle.hpp"
 #include "runtime/plan.hpp"
+#include "stats/losses.hpp"
 #include "wire/items.hpp"
 
 namespace spead::runtime {
@@ -48,10 +50,11 @@ class Sink {
     /// Returns the failure once, for the caller that reports it.
     std::optional<std::string> news();
 
-    /// Returns why the sink lost heaps or chunks without having failed; empty: it did not.
-    std::string loss() const;
-    /// Returns whether that was for want of a place in the sink's files, and not of room.
-    bool lacks_place() const;
+    using Lack = stats::SinkLoss::Lack;
+    /// Returns the heaps or chunks that the sink lost without having failed, by what was lacking.
+    std::vector<stats::SinkLoss> losses() const;
+    /// Says why one heap or chunk was lost, though the sink goes on. Any thread.
+    void lose(const char* why, Lack lack = Lack::room) noexcept;
 
     /// Describes a ring of PSRDADA.
     struct Ring {
@@ -88,8 +91,8 @@ class Sink {
     /// Returns the number of wrong heaps, with those that are not shown yet.
     std::uint64_t compared_wrong() const noexcept { return compared_wrong_; }
 
-    /// Calls `use`, unless the sink has failed; if that throws, the sink has failed. Returns whether it was
-    /// done.
+    /// Calls `use`, unless the sink has failed; if that throws, the sink has failed. A late fetch costs only
+    /// what was to be fetched. Returns whether it was done.
     template <typename Use>
     bool attempt(const Use& use) noexcept {
         if (failed())
@@ -97,6 +100,9 @@ class Sink {
         try {
             use();
             return true;
+        } catch (const gather::FetchTimedOut& e) {
+            lose(e.what(), Lack::engine);
+            return false;
         } catch (const std::exception& e) {
             fail(e.what());
             return false;
@@ -105,9 +111,6 @@ class Sink {
 
     /// Makes the sink fail. Any thread.
     void fail(const char* what) noexcept;
-    enum class Lack : std::uint8_t { room, place };
-    /// Says why a heap or chunk was lost, though the sink goes on. Any thread.
-    void lose(const char* why, Lack lack = Lack::room) noexcept;
 
   private:
     std::uint64_t compared_right_ = 0;  ///< of the consuming thread, as the next
@@ -116,8 +119,7 @@ class Sink {
     std::atomic<std::uint64_t> wrong_{0};
 
     mutable std::mutex mutex_;
-    std::string loss_;  ///< guarded, as the next three
-    Lack lack_ = Lack::room;
+    std::array<stats::SinkLoss, 3> losses_;  ///< guarded, as the next two; by Lack
     std::string failure_;
     bool reported_ = false;
     std::atomic<bool> failed_{false};

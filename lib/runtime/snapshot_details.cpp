@@ -33,6 +33,7 @@ void tell_marks(stats::StreamSnapshot& s, const StreamLane& lane) {
     s.queue_most_minute = std::max(s.queue_most_minute, lane.queued.peak().minute);
     s.pool_most_minute = std::max(s.pool_most_minute, lane.memory_used.peak().minute);
     s.queue_most_now = std::max(s.queue_most_now, lane.queued.peak().now);
+    s.pool_most_now = std::max(s.pool_most_now, lane.memory_used.peak().now);
 }
 
 /// Adds the counts of endpoints. Those of endpoints that the stream no longer knows are summed.

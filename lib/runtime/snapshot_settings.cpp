@@ -52,6 +52,8 @@ stats::StreamSettings settings_of(const ReceivePlan& r, bool lossless, const std
     s.path_skew = has_two_paths(r) ? r.path_skew : 0;
     s.own_memory = !shares_heap_memory(r);
     s.needs_all = needs_all(r, lossless);
+    s.is_lossless = lossless;
+    s.waits = waits_for_consumer(r, lossless);
     s.file_for_each = r.sink.kind == SinkKind::file;
     if (r.sink.kind == SinkKind::dada)
         s.ring = r.sink.ring.empty() ? "dada" : r.sink.ring;
@@ -75,6 +77,7 @@ std::vector<unsigned> idle_cpus(const std::vector<stats::LcoreSnapshot>& lcores)
 void Snapshots::add_settings(stats::Snapshot& snap) {
     look_at_machine();
     settings_.heap_memory = of_.plan.memory.heaps;
+    settings_.allowed_cpus = of_.layout.allowed_cpus;
     settings_.cpus.clear();
     const std::vector<unsigned>& wanted = of_.plan.runtime.lcores;
     std::ranges::copy_if(of_.layout.allowed_cpus, std::back_inserter(settings_.cpus), [&](unsigned cpu) {

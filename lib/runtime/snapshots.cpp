@@ -86,8 +86,12 @@ stats::ShardSnapshot shard_of(const Plan& plan) {
 void add_buffers(stats::PortSnapshot& s, const port::Port& p, const stats::PeakRecord& taken) {
     const std::uint32_t size = p.rx_sizes().mbufs;
     const auto free = [size](std::uint64_t most) { return size - static_cast<std::uint32_t>(most); };
-    if (!taken.empty() && (!s.buffers || free(taken.peak().ever) < s.buffers->fewest_free))
-        s.buffers = {size, free(taken.peak().ever), free(taken.peak().minute)};
+    if (taken.empty())
+        return;
+    const std::uint32_t now = std::min(free(taken.peak().now), s.buffers ? s.buffers->fewest_free_now : size);
+    if (!s.buffers || free(taken.peak().ever) < s.buffers->fewest_free)
+        s.buffers = {size, free(taken.peak().ever), free(taken.peak().minute), now};
+    s.buffers->fewest_free_now = now;
 }
 
 }  // namespace
@@ -122,8 +126,12 @@ stats::Snapshot Snapshots::take(LcoreLook::Depth depth) {
     of_.health.add_to(snap, of_.streams.current());
     of_.streams.add_last_events(snap);
     counts_.mark_silent(snap);
-    if (depth != LcoreLook::Depth::counts)
-        add_details(snap);
+    if (depth == LcoreLook::Depth::counts) {
+        findings_.follow(snap);
+        return snap;
+    }
+    add_engines(snap);
+    add_details(snap);
     return snap;
 }
 
@@ -169,6 +177,18 @@ void Snapshots::add_lcores(stats::Snapshot& snap, LcoreLook::Depth depth) {
                 add_buffers(snap.ports[port], of_.ports[port].device(), w->peaks.buffers_taken[n]);
         }
         snap.lcores.push_back(snapshot_of(*w));
+    }
+}
+
+/// Adds the engines, and marks the streams that wait for one.
+void Snapshots::add_engines(stats::Snapshot& snap) const {
+    for (const auto& [engine, watch] : of_.engines.watches()) {
+        stats::EngineSnapshot& e = snap.engines.emplace_back(watch.snapshot());
+        for (const std::size_t i : of_.streams.waiting_for(engine, of_.plan.receives)) {
+            e.streams.push_back(of_.plan.receives[i].name);
+            if (e.stalled_s > 0 && snap.streams[i].state == "received")
+                snap.streams[i].health = stats::kStalled;
+        }
     }
 }
 

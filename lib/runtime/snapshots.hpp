@@ -35,6 +35,7 @@ class Snapshots {
         const SenderSet& senders;
         const CaptureSet& captures;
         const HealthMonitor& health;
+        const GatherEngines& engines;
     };
 
     /// Takes the sources. `by_configuration`: advice names configuration keys instead of command-line
@@ -61,6 +62,7 @@ class Snapshots {
 
   private:
     void add_streams(stats::Snapshot& snap) const;
+    void add_engines(stats::Snapshot& snap) const;
     void add_lcores(stats::Snapshot& snap, LcoreLook::Depth depth);
     stats::LcoreSnapshot snapshot_of(const Worker& w) const;
     void add_details(stats::Snapshot& snap);

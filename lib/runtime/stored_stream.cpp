@@ -60,9 +60,9 @@ struct Found {
 
 void check_number(const char* what, std::uint64_t number, std::uint64_t largest, wire::Flavour flavour) {
     if (number > largest)
-        throw IndexFault{
-            fmt::format("the {} {} is above {}, the largest with {} address bits; change `address_bits`",
-                        what, number, largest, flavour.address_bits())};
+        throw IndexFault{fmt::format(
+            "the {} {} is above {}, the largest with {} address bits; give more `addr_bits` (--addr-bits)",
+            what, number, largest, flavour.address_bits())};
 }
 
 }  // namespace
@@ -93,6 +93,10 @@ std::string StoredStream::index_path(const std::string& from) {
 }
 
 std::unique_ptr<StoredStream> StoredStream::open(const std::string& from, wire::Flavour flavour) {
+    if (from.starts_with("hdf5:"))
+        throw_error(from,
+                    "files of a sink hdf5 cannot be sent; give what --sink file:DIR, raw:DIR or zarr:DIR has "
+                    "written");
     const std::string path = path_of(from);
     if (!is_there(path))
         throw_error(path,

@@ -99,6 +99,7 @@ struct Stream {
     std::unique_ptr<capture::Capture> capture;  ///< its taps are on the lanes, in their order
     std::uint64_t capture_number = 0;           ///< among the run's captures
     bool blocked = false;                       ///< waits for its consumer, as of the last look()
+    bool waits_for_engine = false;              ///< that moves nothing, as of the last look()
     bool stopped = false;  ///< by a stop item, on all lcores; only for streams with several
     /// Holds since when stop items of all its endpoints have come, by one of two paths at least.
     std::optional<std::chrono::steady_clock::time_point> stopped_on_one_path;

@@ -216,7 +216,11 @@ void StreamChunks::run() noexcept {
 bool StreamChunks::fetch(chunk::Chunk& chunk) noexcept {
     try {
         engine_->fetch(chunk.data.data(), fetched_);
+    } catch (const gather::FetchTimedOut& e) {
+        sink_->lose(e.what(), Sink::Lack::engine);
+        return false;
     } catch (const std::exception& e) {
+        sink_->lose(e.what(), Sink::Lack::engine);
         if (!std::exchange(fetch_failed_, true))
             log_error(LogType::runtime, "stream {}: chunk {} cannot be fetched for its sink: {}",
                       chunk.stream, chunk.id, e.what());

@@ -25,8 +25,8 @@ std::string sentence_of(const std::string& stream, const stats::LastEvent& event
         event.kind == StreamEvent::stuck || event.kind == StreamEvent::unstuck ? "send" : "stream";
     // Some have sentences of their own; the others are states of the stream.
     return is_bad(event.kind) && event.kind != StreamEvent::sink_failed &&
-                   event.kind != StreamEvent::callback_slow && event.kind != StreamEvent::resync &&
-                   event.kind != StreamEvent::path_silent
+                   event.kind != StreamEvent::capture_failed && event.kind != StreamEvent::callback_slow &&
+                   event.kind != StreamEvent::resync && event.kind != StreamEvent::path_silent
                ? fmt::format("{} {} is {}: {}", what, stream, name_of(event.kind), event.text)
                : fmt::format("{} {}: {}", what, stream, event.text);
 }
@@ -42,6 +42,7 @@ StreamHealth::Counts StreamHealth::counts_of(const stats::StreamSnapshot& s) {
     // Losses of chunks that several streams fill are reported once.
     if (!s.chunks_counted_with.empty())
         return c;
+    c.cut = s.cut_at_start.by_change;
     if (s.chunks.buffers != 0) {
         c.heaps = s.chunks.heaps_expected - std::min(s.chunks.heaps_expected, s.chunks.heaps_cut) +
                   s.chunks.heaps_skipped;
@@ -144,8 +145,12 @@ void StreamHealth::judge(double now, const Counts& counts) {
     if (seconds < kInterval)
         return;
     const std::uint64_t heaps = counts.heaps - interval_counts_.heaps;
-    const std::uint64_t lost = counts.lost - interval_counts_.lost;
-    const double rate = static_cast<double>(counts.bytes - interval_counts_.bytes) / seconds;
+    const std::uint64_t incomplete = counts.lost - interval_counts_.lost;
+    const std::uint64_t cut = std::min(incomplete, counts.cut - std::min(counts.cut, interval_counts_.cut));
+    const std::uint64_t lost = incomplete - cut;
+    // A heap that ends without payload takes its bytes back (heap/window_stop.cpp).
+    const std::uint64_t bytes = counts.bytes - std::min(counts.bytes, interval_counts_.bytes);
+    const double rate = static_cast<double>(bytes) / seconds;
     const bool had_begun = interval_counts_.packets != 0;
     interval_ = now;
     interval_counts_ = counts;
@@ -157,9 +162,11 @@ void StreamHealth::judge(double now, const Counts& counts) {
         if (!losing_ && part > limits_.loss_threshold) {
             losing_ = true;
             raise(StreamEvent::losing, now,
-                  fmt::format("{} of {} {} lost within {:.1f} s, more than {:g} %", lost,
-                              counted(heaps, "heaps"), word_for(lost, "was", "were"), seconds,
-                              limits_.loss_threshold * 100));
+                  fmt::format(
+                      "{} of {} {} lost within {:.1f} s, more than {:g} %{}", lost, counted(heaps, "heaps"),
+                      word_for(lost, "was", "were"), seconds, limits_.loss_threshold * 100,
+                      cut == 0 ? std::string()
+                               : fmt::format("; a change of the stream or its port cut {} more", cut)));
         } else if (losing_ && part <= limits_.loss_threshold / 2) {
             losing_ = false;
         }

@@ -47,6 +47,7 @@ class StreamHealth {
         std::uint64_t bytes = 0;
         std::uint64_t heaps = 0;     ///< finished; or expected in chunks
         std::uint64_t lost = 0;      ///< of them, incomplete, discarded, or missing
+        std::uint64_t cut = 0;       ///< of those lost, by a change: they are no loss of the stream
         std::string counted_with{};  ///< the stream that reports the losses of shared chunks; empty: this one
         std::vector<std::string> path_ports{};  ///< of a stream with two paths
         std::array<std::uint64_t, stats::kMaxPaths> path_packets{};
@@ -67,6 +68,9 @@ class StreamHealth {
     /// Returns "ok", "silent", or those of "losing", "slow" and "path_silent" that hold, with commas; empty:
     /// there are no limits.
     std::string state() const;
+    std::array<bool, stats::kMaxPaths> silent_paths() const noexcept {
+        return {paths_[0].silent, paths_[1].silent};
+    }
     std::uint64_t events(stats::StreamEvent e) const { return events_[static_cast<std::size_t>(e)]; }
     const std::optional<stats::LastEvent>& last_event() const noexcept { return last_; }
 

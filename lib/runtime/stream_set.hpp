@@ -28,6 +28,8 @@ namespace spead::runtime {
 /// without loss.
 recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<PathEndpoint>& places, bool lossless);
 
+class CaptureSet;
+
 /// Holds the streams of a run: their lanes on lcores, the lanes that are being removed, and the counts of
 /// former streams.
 ///
@@ -122,11 +124,22 @@ class StreamSet {
 
     /// Reports newly failed sinks, jumps of the time, and slow place callbacks; `now` in seconds of the run.
     void watch_sinks(double now);
+    /// Reports captures whose files cannot be written.
+    void watch_captures(CaptureSet& captures, double now);
     /// Adds the latest event of sinks and lcores to the streams of a snapshot, after HealthMonitor::add_to().
     void add_last_events(stats::Snapshot& snap) const;
     /// Notes that an lcore is silent, or answers again. Returns the streams with a lane there.
     std::vector<std::string> note_silence(const Worker& worker, bool silent, double now,
                                           const std::string& text);
+
+    /// Returns the indices of the streams whose packets wait while such an engine stands still: those of the
+    /// engine, and others of the same ports and lcores.
+    std::vector<std::size_t> waiting_for(HeapEngine engine, const std::vector<ReceivePlan>& plans) const;
+    /// Updates which streams wait for an engine that may stand still: Stream::waits_for_engine.
+    void look_for_engines(const std::vector<ReceivePlan>& plans);
+    /// Notes that these streams wait for an engine, or no longer do. Returns their names.
+    std::vector<std::string> note_stall(const std::vector<std::size_t>& streams, bool stalled, double now,
+                                        const std::string& text);
 
     /// Updates which streams wait for their consumers: Stream::blocked.
     void look_for_blocked();

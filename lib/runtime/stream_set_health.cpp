@@ -6,6 +6,7 @@
 
 #include "base/counted.hpp"
 #include "base/units.hpp"
+#include "runtime/capture_set.hpp"
 #include "runtime/stream_set.hpp"
 
 /// Reports events of streams: failed sinks, jumps of the time, slow callbacks, silent lcores, and consumers
@@ -68,6 +69,20 @@ void StreamSet::look_at_sink(Stream& stream, Sink& sink) {
     problems_.push_back(fmt::format("stream {}: {}", stream.name, stream.last_event->text));
 }
 
+void StreamSet::watch_captures(CaptureSet& captures, double now) {
+    for (const CaptureSet::Failure& failed : captures.new_failures(current_)) {
+        const stats::LastEvent event{stats::StreamEvent::capture_failed, now,
+                                     "its capture is over: " + failed.text};
+        const auto stream =
+            std::ranges::find_if(current_, [&failed](const auto& s) { return s->name == failed.stream; });
+        if (!failed.former && stream != current_.end()) {
+            (*stream)->past.count(event.kind);
+            (*stream)->last_event = event;
+        }
+        events_.report(failed.stream, event);
+    }
+}
+
 /// Adds the latest events, after HealthMonitor::add_to().
 void StreamSet::add_last_events(stats::Snapshot& snap) const {
     for (std::size_t i = 0; i < current_.size(); i++) {
@@ -80,16 +95,52 @@ void StreamSet::add_last_events(stats::Snapshot& snap) const {
 
 std::vector<std::string> StreamSet::note_silence(const Worker& worker, bool silent, double now,
                                                  const std::string& text) {
+    std::vector<std::size_t> streams;
+    for (std::size_t i = 0; i < current_.size(); i++)
+        if (lane_on(*current_[i], worker) != nullptr)
+            streams.push_back(i);
+    return note_stall(streams, silent, now, text);
+}
+
+std::vector<std::string> StreamSet::note_stall(const std::vector<std::size_t>& streams, bool stalled,
+                                               double now, const std::string& text) {
     std::vector<std::string> names;
-    for (const auto& stream : current_) {
-        if (lane_on(*stream, worker) == nullptr)
-            continue;
-        names.push_back(stream->name);
-        const stats::StreamEvent kind = silent ? stats::StreamEvent::stalled : stats::StreamEvent::back;
-        stream->past.count(kind);
-        stream->last_event = {kind, now, text};
+    for (const std::size_t i : streams) {
+        Stream& stream = *current_[i];
+        names.push_back(stream.name);
+        const stats::StreamEvent kind = stalled ? stats::StreamEvent::stalled : stats::StreamEvent::back;
+        stream.past.count(kind);
+        stream.last_event = {kind, now, text};
     }
     return names;
+}
+
+std::vector<std::size_t> StreamSet::waiting_for(HeapEngine engine,
+                                                const std::vector<ReceivePlan>& plans) const {
+    const auto share_a_queue = [&](std::size_t i, std::size_t j) {
+        return !all_paths(plans[i], [&](const std::string& port) { return !receives_on(plans[j], port); }) &&
+               std::ranges::any_of(current_[i]->lanes, [&](const auto& lane) {
+                   return lane_on(*current_[j], *lane->worker) != nullptr;
+               });
+    };
+    std::vector<std::size_t> waiting;
+    for (std::size_t i = 0; i < plans.size(); i++) {
+        bool waits = plans[i].engine == engine && !current_[i]->lanes.empty();
+        for (std::size_t j = 0; j < plans.size() && !waits; j++)
+            waits = plans[j].engine == engine && share_a_queue(i, j);
+        if (waits)
+            waiting.push_back(i);
+    }
+    return waiting;
+}
+
+void StreamSet::look_for_engines(const std::vector<ReceivePlan>& plans) {
+    for (const auto& s : current_)
+        s->waits_for_engine = false;
+    for (const auto& [engine, watch] : makers_.engines->watches())
+        if (watch.may_stand_still())
+            for (const std::size_t i : waiting_for(engine, plans))
+                current_[i]->waits_for_engine = true;
 }
 
 void StreamSet::forget_times() {

@@ -30,8 +30,7 @@ void StreamSinks::add_to(stats::StreamSnapshot& snap) const {
     if (current_) {
         add(*current_);
         snap.sink_failure = current_->failure();
-        snap.sink_loss = current_->loss();
-        snap.sink_lacks_place = current_->lacks_place();
+        snap.sink_losses = current_->losses();
     }
     for (const auto& sink : former_)
         add(*sink);

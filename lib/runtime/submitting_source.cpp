@@ -84,14 +84,15 @@ void SubmittingSource::run() {
 
 std::optional<std::uint64_t> SubmittingSource::next_index(std::uint64_t index) {
     index_ = index;
+    reached_ = std::max(reached_, index);
     for (;;) {
         if (abandon_.load(std::memory_order_acquire) || must_end())
             return std::nullopt;
         if (lockstep_->is_alone(side_, index, this))
             return index;
         if (const std::optional<std::uint64_t> next = lockstep_->next(side_, index, Lockstep::Clock::now())) {
-            if (*next != index && left_out_ != nullptr)
-                left_out_->fetch_add(*next - index, std::memory_order_relaxed);
+            if (*next > reached_ && left_out_ != nullptr)
+                left_out_->fetch_add(*next - reached_, std::memory_order_relaxed);
             if (*next != index && tells_of_skip())
                 log_notice(LogType::runtime, "send {}: heaps are left out, to be in step with the other path",
                            plan_.name);

@@ -125,6 +125,7 @@ class SubmittingSource : public HeapSource {
     Lockstep::Side side_ = Lockstep::original;
     std::atomic<std::uint64_t>* left_out_ = nullptr;
     std::uint64_t index_ = 0;                ///< of the next data heap
+    std::uint64_t reached_ = 0;              ///< the largest index in all starts; a round may begin below it
     Lockstep::Clock::time_point skipped_{};  ///< when heaps were left out last
     unsigned idle_rounds_ = 0;
     ShortWait wait_;

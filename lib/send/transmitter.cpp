@@ -6,6 +6,7 @@
 
 #include <rte_prefetch.h>
 
+#include "port/impaired_queue.hpp"
 #include "send/sender.hpp"
 
 namespace spead::send {
@@ -344,7 +345,7 @@ bool Transmitter::poll(std::uint64_t now) noexcept {
     if (burst_.empty() && !heaps_.empty() && (stalled_ || resting_ || pacer_.waiting()))
         reap();
     const bool moved = collect(now) || sent_ != sent_before;
-    if (moved ? outage_.begun() : waits_for_port()) [[unlikely]]
+    if (moved ? outage_.begun() : waits_for_port() && !port::ImpairedQueue::only_delays(queue_)) [[unlikely]]
         note_outage(now, moved);
     else if (!moved)
         outage_.pause();

@@ -228,8 +228,11 @@ struct ChunkStats {
     std::uint64_t heaps_present = 0;     ///< in those taken
     std::uint64_t heaps_expected = 0;    ///< in those taken
     std::uint64_t doubled = 0;           ///< packets that two lcores placed at the same time, in those taken
-    std::uint64_t heaps_late = 0;  ///< heaps of packets_late, where a heap's first packet tells its place
-    std::uint64_t resyncs = 0;     ///< jumps of the time that were believed after a vote
+    // Where a heap's first packet tells its place, of the heaps that have one:
+    std::uint64_t heaps_evicted = 0;  ///< given up for newer ones, with their chunk, or after heap_timeout
+    std::uint64_t heaps_flushed = 0;  ///< given up at the end
+    std::uint64_t heaps_late = 0;     ///< heaps of packets_late, where a heap's first packet tells its place
+    std::uint64_t resyncs = 0;        ///< jumps of the time that were believed after a vote
     // Of a stream without a session.
     std::uint64_t bursts = 0;         ///< of packets that came together
     std::uint64_t largest_burst = 0;  ///< packets of one
@@ -251,10 +254,10 @@ struct ChunkStats {
 class SPEAD_API ChunkStream {
   public:
     /// Opens the port, unless another stream has; takes lcores; joins the groups. Of `config`, `memory`,
-    /// `max_heap_bytes`, `queue_depth` and `in_order` have no effect; `lend`, `control_heaps` and
-    /// OnFull::drop_oldest are refused. `max_heaps`, `substreams` and `heap_timeout` are for heaps of which
-    /// only the first packet tells the place. OnFull::block lets a source wait for a free chunk. Throws Error
-    /// and UsageError; then there is no such stream.
+    /// `max_heap_bytes` and `queue_depth` have no effect; neither has `in_order` with a placement; `lend`,
+    /// `control_heaps` and OnFull::drop_oldest are refused. `max_heaps`, `substreams` and `heap_timeout` are
+    /// for heaps of which only the first packet tells the place. OnFull::block lets a source wait for a free
+    /// chunk. Throws Error and UsageError; then there is no such stream.
     ChunkStream(const Process& process, const RecvConfig& config, const Placement& placement, ChunkRing& ring,
                 const ChunkConfig& chunks = {});
     /// Does so with a callback that places the heaps. `max_heaps`, `substreams` and `heap_timeout` are for

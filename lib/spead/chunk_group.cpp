@@ -77,7 +77,8 @@ struct ChunkStreamGroup::State {
     struct Member {
         std::string name;
         std::weak_ptr<std::atomic<int>> open;
-        std::weak_ptr<door::LocalReceiver> local;  ///< none: of the session
+        std::weak_ptr<door::LocalReceiver> local;     ///< none: of the session
+        std::weak_ptr<door::LooseProducer> producer;  ///< none: the ring has chunks of its own
     };
     using Locals = std::vector<std::shared_ptr<door::LocalReceiver>>;
     /// Returns the streams that no session has.
@@ -107,6 +108,18 @@ struct ChunkStreamGroup::State {
             for (std::size_t i = 0; i < begun; i++)
                 fresh[i]->stop();
             throw;
+        }
+    }
+
+    /// Ends the ring after stop(), as far as no stream fills it: also streams that have never begun end.
+    void end_if_idle() {
+        ring->end_if_idle();
+        const std::lock_guard lock(mutex);
+        for (const Member& m : members) {
+            const auto open = m.open.lock();
+            const auto producer = m.producer.lock();
+            if (open && producer && open->load() == 0)
+                producer->end();
         }
     }
 
@@ -207,12 +220,13 @@ ChunkStream ChunkStreamGroup::add_to(State& s, const RecvConfig& config, const R
             reader != nullptr ? stopped : door::need_kernel_backend(stopped),
             reader != nullptr ? *reader : Reader::sockets(), placing, s.ring, s.chunks, s.shared);
     const std::lock_guard lock(s.mutex);
-    s.members.push_back({stream->name, stream->open, stream->local});
+    s.members.push_back({stream->name, stream->open, stream->local, stream->producer});
     return ChunkStream(std::move(stream));
 }
 
 void ChunkStreamGroup::start() {
     State& s = State::of(state_);
+    s.ring->given_up = false;
     if (!s.session) {
         State::start(s.locals());
         return;
@@ -229,6 +243,7 @@ void ChunkStreamGroup::stop() noexcept {
             stream->stop();
         if (state_->session)
             state_->enable(state_->names(false), false);
+        state_->end_if_idle();
     } catch (const door::Ending&) {
         state_->session->wait_for_end();
     } catch (...) {

@@ -59,6 +59,11 @@ class SPEAD_API ChunkQueue {
     /// Makes a queue for `most` chunks, 1 to kMost. Throws UsageError, Error.
     explicit ChunkQueue(std::size_t most);
 
+    /// Copies the handle. There is no move.
+    ChunkQueue(const ChunkQueue&) = default;
+    ChunkQueue& operator=(const ChunkQueue&) = default;
+    ~ChunkQueue() = default;
+
     enum class Put : std::uint8_t { done, full, stopped };
     /// Puts a chunk with memory in, which is no more the user's. When it is full, space_fd() becomes readable
     /// once there is room. Throws UsageError for a chunk without memory, and for one that a queue or a stream

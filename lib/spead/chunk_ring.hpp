@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -21,6 +22,15 @@ struct KeptChunks {
     std::mutex mutex;
     std::vector<Memory> memory;  ///< guarded
     std::shared_ptr<runtime::UserChunks> chunks;
+    std::atomic<bool> given_up{false};  ///< a stream was stopped before any has begun
+
+    /// Ends the ring, until a start, unless a stream has begun to fill it.
+    void end_if_idle() noexcept {
+        if (chunks->begun())
+            return;
+        given_up = true;
+        chunks->ring().close();
+    }
 };
 
 }  // namespace door
@@ -34,8 +44,10 @@ struct ChunkRing::State {
     std::shared_ptr<door::KeptChunks> kept;
     std::shared_ptr<runtime::UserChunks> chunks;  ///< those of `kept`
 
-    /// Returns whether the session has ended before any stream began, so that none will.
-    bool is_forsaken() const { return session && !chunks->begun() && !session->running(); }
+    /// Returns whether the session has ended, or a stream was stopped, before any stream began.
+    bool is_forsaken() const {
+        return !chunks->begun() && (kept->given_up || (session && !session->running()));
+    }
 
     /// Keeps the memory. Throws UsageError unless `data` lies in it.
     void keep(const Memory& memory, std::span<const std::byte> data);

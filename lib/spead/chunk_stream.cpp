@@ -100,6 +100,9 @@ ChunkStats stats_of(const stats::StreamSnapshot& s, double ticks_per_second) {
     r.callback_rejected = c.callback_rejected;
     r.callback_nonsense = c.callback_nonsense;
     r.heaps_late = c.heaps_late;
+    r.heaps_evicted = s.heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)] +
+                      s.heaps_ended[static_cast<std::size_t>(HeapEnd::timed_out)];
+    r.heaps_flushed = s.heaps_ended[static_cast<std::size_t>(HeapEnd::flushed)];
     return r;
 }
 
@@ -209,6 +212,12 @@ std::unique_ptr<ChunkStream::State> ChunkStream::State::make(const std::shared_p
     return std::make_unique<State>(session, config, placing, std::move(ring), chunks);
 }
 
+void ChunkStream::State::end_if_idle() const noexcept {
+    kept->end_if_idle();
+    if (producer && open->load() == 0)
+        producer->end();
+}
+
 ChunkStream::State& ChunkStream::State::of(const std::unique_ptr<State>& state) {
     if (!state)
         throw_usage("stream", "it was moved to another variable; use that one");
@@ -249,6 +258,7 @@ const std::string& ChunkStream::name() const noexcept {
 
 void ChunkStream::start() {
     const State& s = State::of(state_);
+    s.kept->given_up = false;
     if (s.local) {
         s.local->start();
         return;
@@ -264,10 +274,12 @@ void ChunkStream::stop() noexcept {
         return;
     if (state_->local) {
         state_->local->stop();
+        state_->end_if_idle();
         return;
     }
     try {
         state_->enable(false);
+        state_->end_if_idle();
     } catch (const door::Ending&) {
         state_->session->wait_for_end();
     } catch (...) {

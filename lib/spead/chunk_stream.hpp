@@ -80,6 +80,9 @@ struct ChunkStream::State {
         session->change(name, [yes](runtime::ReceivePlan& r) { r.enabled = yes; });
     }
 
+    /// Ends the ring after stop() unless a stream fills it: also one that has never begun ends.
+    void end_if_idle() const noexcept;
+
     std::shared_ptr<door::KeptChunks> kept;      ///< until nothing writes to their memory
     std::shared_ptr<door::Session> session;      ///< null: it has none, and `local` receives
     std::shared_ptr<door::SharedChunks> shared;  ///< null: the stream is alone

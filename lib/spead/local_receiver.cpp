@@ -27,8 +27,8 @@ void check_stream(const runtime::ReceivePlan& r) {
 }  // namespace
 
 LocalReceiver::LocalReceiver(runtime::ReceivePlan plan, Parts parts)
-    : parts_(std::move(parts)),
-      end_(parts_.queues ? std::make_unique<LocalEnd>(parts_.queues) : nullptr),
+    : end_(parts.queues ? std::make_unique<LocalEnd>(parts.queues) : nullptr),
+      parts_(std::move(parts)),
       plan_(std::move(plan)) {
     check_stream(plan_);
     if (plan_.enabled)
@@ -64,8 +64,9 @@ bool LocalReceiver::prepare() {
 /// those for other readers.
 std::unique_ptr<recv::SeveralReaders> LocalReceiver::open_readers() {
     auto all = std::make_unique<recv::SeveralReaders>("receive " + plan_.name);
-    if (std::unique_ptr<recv::PacketReader> first = parts_.make_reader(plan_))
-        all->add(std::move(first));
+    if (parts_.make_reader)
+        if (std::unique_ptr<recv::PacketReader> first = parts_.make_reader(plan_))
+            all->add(std::move(first));
     for (auto make = more_readers_.begin(); make != more_readers_.end(); ++make) {
         std::unique_ptr<recv::PacketReader> reader;
         try {
@@ -85,6 +86,8 @@ bool LocalReceiver::prepare_run() {
         return false;
     if (next_)
         return true;
+    if (dropped_)
+        throw_error(where_of("receive", plan_.name), "it starts once, and has ended; make another stream");
     retire();
     next_ = std::make_unique<LocalRun>(plan_, parts_, open_readers(), end_.get());
     return true;
@@ -102,6 +105,15 @@ void LocalReceiver::start() {
     std::unique_ptr<LocalRun> fresh = std::move(next_);
     fresh->begin(plan_);
     run_ = std::move(fresh);
+    if (parts_.once)
+        drop_readers();
+}
+
+/// Forgets what opens the readers. Those of a run go with it.
+void LocalReceiver::drop_readers() noexcept {
+    dropped_ = true;
+    parts_.make_reader = nullptr;
+    more_readers_.clear();
 }
 
 void LocalReceiver::settle() {
@@ -159,18 +171,29 @@ void LocalReceiver::stop() noexcept {
     if (run_ && !run_->end())
         log_warning(LogType::recv, "receive {}: it has not ended: {}; it ends as soon as that has",
                     plan_.name, LocalRun::silence());
+    if (parts_.once)
+        drop_readers();
+    // One that has never begun ends, too.
+    if (end_)
+        end_->end_if_idle();
 }
 
 void LocalReceiver::add_reader(MakeReader make) {
     const std::lock_guard lock(mutex_);
+    LocalRun* const run = next_ ? next_.get() : run_.get();
+    const bool receives = run != nullptr && run->receives();
+    if (dropped_ && !receives)
+        return;
     more_readers_.push_back(std::move(make));
     try {
-        if (LocalRun* const run = next_ ? next_.get() : run_.get(); run != nullptr && run->receives())
+        if (receives)
             run->add(more_readers_.back()(plan_));
     } catch (...) {
         more_readers_.pop_back();
         throw;
     }
+    if (dropped_)
+        more_readers_.pop_back();
 }
 
 void LocalReceiver::change_endpoints(const std::function<void(runtime::ReceivePlan&)>& edit) {

@@ -38,6 +38,7 @@ class LocalReceiver {
         std::shared_ptr<runtime::UserQueues> queues{};
         /// Names the chunks of a stream with ReceivePlan::chunk.
         runtime::UserChunks::Use chunks{};
+        bool once = false;  ///< RecvConfig::once
         /// Guards what the streams of a group share, whose runs begin and end at once; null: it is alone.
         std::shared_ptr<std::mutex> of_group{};
     };
@@ -105,16 +106,18 @@ class LocalReceiver {
     bool prepare_run();
     std::unique_ptr<recv::SeveralReaders> open_readers();
     void end_run() const;
+    void drop_readers() noexcept;
     void retire();
     void fold() const;
 
     const ProcessMark mark_;
-    const Parts parts_;
     const std::unique_ptr<LocalEnd> end_;  ///< null: the stream fills chunks
     mutable std::mutex mutex_;
     // Guarded.
+    Parts parts_;  ///< `make_reader` alone changes
     runtime::ReceivePlan plan_;
     std::vector<MakeReader> more_readers_;                   ///< besides that of parts_
+    bool dropped_ = false;                                   ///< its only start needs no more readers
     std::unique_ptr<LocalRun> run_;                          ///< the last one; null: never started
     std::unique_ptr<LocalRun> next_;                         ///< prepared
     mutable std::vector<std::unique_ptr<LocalRun>> ending_;  ///< runs before, which hand heaps over

@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/start_thread.hpp"
+#include "base/units.hpp"
 #include "runtime/chunk_sink.hpp"
 #include "runtime/layout.hpp"
 #include "runtime/stream_set.hpp"
@@ -71,6 +72,12 @@ std::shared_ptr<runtime::UserQueues::Queue> LocalEnd::begin(std::shared_ptr<heap
 void LocalEnd::end() noexcept {
     const std::lock_guard lock(mutex_);
     if (--runs_ == 0)
+        queues_->set_ended(true);
+}
+
+void LocalEnd::end_if_idle() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (runs_ == 0)
         queues_->set_ended(true);
 }
 
@@ -229,6 +236,7 @@ bool LocalRun::feed() {
         if (now - last_look_ > look_after_) {
             lane_->housekeep(now);
             note(false);
+            tell_shortage();
             last_look_ = now;
         }
         if (lane_->stopped())
@@ -258,6 +266,21 @@ void LocalRun::note_work(std::uint64_t before) noexcept {
 void LocalRun::note_wait(bool waits) noexcept {
     work_.blocked += waits && !is_blocked_;
     is_blocked_ = waits;
+}
+
+/// Says once that heaps end, or packets are lost, for lack of memory. In a burst.
+void LocalRun::tell_shortage() {
+    const heap::Window& window = lane_->lane().window;
+    const bool is_short =
+        window.evicted_for_room() != 0 || lane_->lane().counters[PacketOutcome::no_memory] != 0;
+    if (has_told_shortage_ || !is_short || chunks_)
+        return;
+    has_told_shortage_ = true;
+    log_warning(
+        LogType::recv,
+        "receive {}: its {} of memory have no room for the heaps that begin, so that heaps end early; "
+        "raise `memory`, or `upper` or `max_free` of a MemoryPool",
+        name_, human_size(window.placer().quota()));
 }
 
 /// Waits until the consumer may have made room. Between bursts.

@@ -33,6 +33,8 @@ class LocalEnd {
     std::shared_ptr<runtime::UserQueues::Queue> begin(std::shared_ptr<heap::HeapQueue> queue);
     /// Says that a run hands no more heaps over.
     void end() noexcept;
+    /// Says so unless a run is there: the user has stopped a stream that has none.
+    void end_if_idle() noexcept;
     /// Does so for a run that has not begun, whose queue is empty.
     void cancel(const runtime::UserQueues::Queue& queue) noexcept;
 
@@ -101,6 +103,7 @@ class LocalRun {
     bool feed();
     void note_work(std::uint64_t before) noexcept;
     void note_wait(bool waits) noexcept;
+    void tell_shortage();
     void wait_for_consumer() const;
     void end_reading() noexcept;
     bool hand_over() noexcept;
@@ -122,6 +125,7 @@ class LocalRun {
     std::uint64_t last_look_ = 0;
     LocalReceiver::Work work_;  ///< of the lane
     bool is_blocked_ = false;   ///< likewise
+    bool has_told_shortage_ = false;
     std::atomic<bool> receives_{true};
     std::atomic<bool> giving_up_{false};
     std::atomic<bool> over_{false};

@@ -16,6 +16,11 @@ namespace spead {
 /// end. Memory of an ended session is copied from, as any other.
 class SPEAD_API Memory {
   public:
+    /// Copies the handle. There is no move.
+    Memory(const Memory&) = default;
+    Memory& operator=(const Memory&) = default;
+    ~Memory() = default;
+
     /// Maps memory of our own, zeroed, on huge pages if some are free. Throws Error, with the sum, when the
     /// machine does not have it.
     static Memory huge(const Process& process, std::size_t bytes);

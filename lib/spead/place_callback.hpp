@@ -13,8 +13,8 @@ struct HeapStart {
     std::uint64_t count = 0;    ///< heap count
     std::uint64_t bytes = 0;    ///< of its payload
     std::uint64_t arrival = 0;  ///< ticks of the CPU's clock
-    /// Points to the immediate values of PlaceCallback::items, in that order; -1: the packet has no such
-    /// item.
+    /// Points to the immediate values of PlaceCallback::items, in that order; -1: the heap's first packet has
+    /// no such item. A later packet that lacks one begins no heap.
     const std::int64_t* values = nullptr;
     std::uint32_t source = 0;    ///< sender's IPv4 address, host order
     std::uint16_t endpoint = 0;  ///< number of the stream's endpoint that the packet was sent to

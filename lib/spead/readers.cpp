@@ -198,6 +198,7 @@ LocalReceiver::Parts local_parts(const runtime::ReceivePlan& plan, const RecvCon
     LocalReceiver::Parts parts;
     parts.resident = config.prefault ? recv::DatagramLane::kAll : config.prefault_bytes;
     parts.make_reader = maker_of(reader, config.interface);
+    parts.once = config.once;
     parts.make_filter = [plan, make = config.packet_filter] {
         return make ? make_user_filter(plan.name, make) : runtime::make_filter(plan);
     };

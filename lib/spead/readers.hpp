@@ -20,6 +20,11 @@ class SPEAD_API InprocQueue {
     /// Makes a queue for `most` datagrams, and `most_bytes` in them. Throws UsageError when one is 0.
     explicit InprocQueue(std::size_t most = 1024, std::size_t most_bytes = SIZE_MAX);
 
+    /// Copies the handle. There is no move.
+    InprocQueue(const InprocQueue&) = default;
+    InprocQueue& operator=(const InprocQueue&) = default;
+    ~InprocQueue() = default;
+
     /// Copies the bytes of one UDP datagram into the queue, at most kLongest. Waits for room. Returns false
     /// when the queue has been stopped. Throws UsageError for a longer one.
     bool push(std::span<const std::byte> datagram);
@@ -54,6 +59,11 @@ struct PcapMatch {
 /// Names a source of packets that needs no EAL. Each start of a stream opens it anew.
 class SPEAD_API Reader {
   public:
+    /// Copies the name. There is no move.
+    Reader(const Reader&) = default;
+    Reader& operator=(const Reader&) = default;
+    ~Reader() = default;
+
     /// Names sockets of the kernel: the stream's endpoints, joined on RecvConfig::interface (a network
     /// interface or its address; empty: the kernel's choice).
     static Reader sockets();

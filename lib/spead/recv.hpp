@@ -71,6 +71,7 @@ struct RecvConfig {
     /// Makes so many bytes of it resident at the start even so: those that heaps use first.
     std::size_t prefault_bytes = 0;
     bool in_order = false;           ///< takes a heap's packets in order only, as spead2 does
+    std::uint32_t history = 1024;    ///< counts of ended heaps that each substream remembers; 0: none
     bool stop_on_stop_item = false;  ///< the stream ends with the first stop item
     bool control_heaps = false;      ///< delivers heaps that carry only stream control (start, stop), too
     std::chrono::nanoseconds heap_timeout{0};  ///< gives a heap up after so long without a packet; 0: never
@@ -93,6 +94,9 @@ struct RecvConfig {
     std::uint32_t lend = 0;
     Copy copy = Copy::automatic;
     bool start = true;  ///< false: the stream receives from start() on
+    /// Lets go of the readers with the end, or with stop(): their sockets are closed then, and there is no
+    /// other start. false: each start opens them anew. A stream of a port ignores it.
+    bool once = false;
     /// Merges the packets of two ports: what either brings is taken once. Then at least 64 heaps are live,
     /// and 16384 are remembered. Refused are `in_order`, `stop_on_stop_item` and `lend`, and streams without
     /// a port.

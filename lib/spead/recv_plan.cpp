@@ -116,6 +116,7 @@ runtime::ReceivePlan plan_of(const RecvConfig& c) {
     r.buffer_size = c.buffer_size;
     r.substreams = c.substreams;
     r.in_order = c.in_order;
+    r.history = c.history;
     r.stop_on_stop_item = c.stop_on_stop_item;
     r.control_heaps = c.control_heaps;
     if (!c.format.empty())

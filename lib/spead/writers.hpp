@@ -19,6 +19,11 @@ class SPEAD_API PacketBytes {
   public:
     PacketBytes();
 
+    /// Copies the handle. There is no move.
+    PacketBytes(const PacketBytes&) = default;
+    PacketBytes& operator=(const PacketBytes&) = default;
+    ~PacketBytes() = default;
+
     /// Returns a copy of the packets so far.
     std::vector<std::byte> bytes() const;
     /// Returns them, and begins anew.
@@ -35,6 +40,11 @@ class SPEAD_API PacketBytes {
 /// Names a destination of packets that needs no EAL.
 class SPEAD_API Writer {
   public:
+    /// Copies the name. There is no move.
+    Writer(const Writer&) = default;
+    Writer& operator=(const Writer&) = default;
+    ~Writer() = default;
+
     /// Names a socket of the kernel that sends to SendConfig::endpoints with `ttl` and `dscp`, through
     /// SendConfig::interface (a network interface or its address; empty: the kernel's choice).
     static Writer sockets();

@@ -17,12 +17,8 @@ namespace spead::stats {
 
 namespace {
 
-constexpr StreamKey kBufferSize{"buffer_size", "--buffer-size", kMostBuffer, &StreamSettings::buffer_size,
-                                true};
 constexpr StreamKey kLcores{"lcores", "--lcores", 0, nullptr};
 constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
-/// Holds the largest buffer of a kernel socket: the kernel doubles the number, which is an int.
-constexpr std::uint64_t kMostSocketBuffer = (std::uint64_t{1} << 30) - 1;
 
 /// Returns the value as the file has it: sizes and times are texts, and lists have brackets.
 std::string in_file(const StreamKey& key, std::string_view text) {
@@ -128,6 +124,14 @@ std::string cpus_text(const std::vector<unsigned>& cpus) {
     return fmt::format("{}", fmt::join(cpus, ","));
 }
 
+std::vector<unsigned> cpus_without_lcores(const Snapshot& run) {
+    std::vector<unsigned> cpus = run.settings.allowed_cpus;
+    std::erase_if(cpus, [&run](unsigned cpu) {
+        return std::ranges::any_of(run.lcores, [cpu](const LcoreSnapshot& l) { return l.cpu == cpu; });
+    });
+    return cpus;
+}
+
 std::string Advice::prompt(std::string_view command) const {
     if (!of_.settings.attach.empty())
         return fmt::format("run `{} {}`", of_.settings.attach, command);
@@ -170,13 +174,18 @@ std::string Advice::keep(const StreamSnapshot& s, const StreamKey& key, std::str
 }
 
 std::string Advice::set_at_start(const StreamSnapshot& s, const StreamKey& key, std::string_view text) const {
+    return set_at_start(s, key, text, now_text(s, key));
+}
+
+std::string Advice::set_at_start(const StreamSnapshot& s, const StreamKey& key, std::string_view text,
+                                 std::string_view now) const {
     const bool by_option = of_.settings.by_options && !key.option.empty();
     if (of_.settings.configuration.empty() && (by_option || !of_.settings.by_options))
         return for_next_start("", s.name, key.key, key.option,
                               by_option && key.is_phrase ? fmt::format("'{}'", text) : std::string(text),
-                              now_text(s, key));
+                              now);
     const auto [table, name] = place_of(key.key);
-    return for_next_start(table, s.name, name, key.option, in_file(key, text), now_text(s, key));
+    return for_next_start(table, s.name, name, key.option, in_file(key, text), now);
 }
 
 std::string Advice::set(const StreamSnapshot& s, const StreamKey& key, std::string_view text) const {
@@ -251,49 +260,6 @@ std::string Advice::raise_memory(const StreamSnapshot& s, std::uint64_t least) c
                           size_text(now));
 }
 
-/// Adds the actions that make the buffers of kernel sockets larger.
-std::string Advice::more_in_socket(const PortSnapshot& p, const StreamSnapshot& s, Cures& to) const {
-    const PortSettings& port = p.settings;
-    const std::uint64_t limit = of_.settings.socket_limit;
-    const auto let_kernel = [&](std::uint64_t bytes) {
-        if (limit < bytes)
-            to.push_back(fmt::format("run `sysctl -w net.core.rmem_max={}` as root (now {})", bytes, limit));
-    };
-    if (port.socket_buffer < port.buffer_size) {
-        // The sockets are made anew when the stream starts.
-        const std::uint64_t wanted = std::min(port.buffer_size, kMostSocketBuffer);
-        let_kernel(wanted);
-        return fmt::format("{}: the kernel gave its sockets {} bytes of the {} in `buffer_size`",
-                           begin_anew(s), port.socket_buffer, port.buffer_size);
-    }
-    const std::uint64_t wanted = std::min(2 * port.buffer_size, kMostSocketBuffer);
-    if (wanted <= port.buffer_size)
-        return {};
-    let_kernel(wanted);
-    return set_at_start(s, kBufferSize, size_text(wanted));
-}
-
-Cures Advice::raise_buffer(const PortSnapshot& p) const {
-    const StreamSnapshot* largest = nullptr;
-    for (const StreamSnapshot& s : of_.streams)
-        if (s.comes_by(p.name) &&
-            (largest == nullptr || s.settings.buffer_size > largest->settings.buffer_size))
-            largest = &s;
-    if (largest == nullptr || p.settings.buffer_size == 0)
-        return "raise --buffer-size";
-    Cures cures;
-    std::string last;
-    if (p.settings.socket_buffer != 0)
-        last = more_in_socket(p, *largest, cures);
-    else if (p.settings.larger_buffer != 0)
-        last = fmt::format("{}: the queue then holds {} packets instead of {}",
-                           set_at_start(*largest, kBufferSize, size_text(p.settings.larger_buffer)),
-                           p.settings.larger_queue, p.rx_descriptors);
-    if (!last.empty())
-        cures.push_back(std::move(last));
-    return cures;
-}
-
 bool Advice::is_for(const StreamSnapshot& s, const PassedSnapshot& packets) {
     const std::vector<Endpoint> seen = meant_by(packets.endpoint);
     const auto is_among = [&](const std::vector<std::string>& texts) {
@@ -302,6 +268,25 @@ bool Advice::is_for(const StreamSnapshot& s, const PassedSnapshot& packets) {
         });
     };
     return is_among(s.endpoints) || std::ranges::any_of(s.path_endpoints, is_among);
+}
+
+std::string Advice::destination_beside(const StreamSnapshot& s, const PortSnapshot& p) {
+    std::vector<Endpoint> own;
+    for (const std::string& text : s.endpoints)
+        std::ranges::copy(meant_by(text), std::back_inserter(own));
+    const auto is_beside = [&own](const Endpoint& e) {
+        return std::ranges::any_of(own,
+                                   [&e](const Endpoint& o) {
+                                       return o.port == e.port &&
+                                              o.address.is_multicast() == e.address.is_multicast();
+                                   }) &&
+               std::ranges::none_of(own, [&e](const Endpoint& o) { return o.address == e.address; });
+    };
+    const std::uint64_t all = p.rx[static_cast<std::size_t>(PortOutcome::unmatched)];
+    for (const PassedSnapshot& stray : p.strays)
+        if (stray.packets > all / kMostNamed && std::ranges::any_of(meant_by(stray.endpoint), is_beside))
+            return stray.endpoint;
+    return {};
 }
 
 Cures Advice::reassemble(const PortSnapshot& p, FragmentsAre where) const {
@@ -371,31 +356,11 @@ std::string Advice::other_cpu(const LcoreSnapshot& l, const PortSnapshot& p, boo
     });
     if (unused.size() > 1)
         return set_at_start(*busiest, kLcores, with(unused.back()));
+    if (cpus_without_lcores(of_).size() > 1)
+        return fmt::format("let more CPUs have lcores: `lcores` in [runtime] names {}, and all have work",
+                           cpus_text(of_.settings.cpus));
     return fmt::format("give the process more CPUs: it may use {}, and all have work",
                        cpus_text(of_.settings.cpus));
-}
-
-/// Returns the action that lets the stream receive one more endpoint.
-std::string Advice::add_endpoint(const StreamSnapshot& s, const std::string& endpoint) const {
-    const auto& lists = s.path_endpoints;
-    if (lists.size() > 1 && lists.front() != lists.back())
-        return fmt::format(
-            "add `\"{}\"` to the list of its path, and its twin to the other one (`endpoints` "
-            "and `path_endpoints` in [[receive]] of {}{}), and restart",
-            endpoint, s.name,
-            of_.settings.configuration.empty() ? std::string()
-                                               : " in " + shell_word(of_.settings.configuration));
-    // A shell would look for files by the brackets of IPv6.
-    if (std::string live = prompt(fmt::format("endpoint add {} {}", s.name, word(endpoint))); !live.empty())
-        return of_.settings.configuration.empty()
-                   ? live
-                   : fmt::format("{} (to keep it, add `\"{}\"` to `endpoints` in [[receive]] of {} in {})",
-                                 live, endpoint, s.name, shell_word(of_.settings.configuration));
-    if (!of_.settings.configuration.empty())
-        return fmt::format("add `\"{}\"` to `endpoints` in [[receive]] of {} in {}, and restart", endpoint,
-                           s.name, shell_word(of_.settings.configuration));
-    return of_.settings.by_options ? fmt::format("restart with one more endpoint, `{}`", endpoint)
-                                   : fmt::format("add `{}` to its endpoints", endpoint);
 }
 
 /// Adds the actions that start stopped streams, this one or beside it, whose packets come.
@@ -410,8 +375,8 @@ void Advice::start_stopped(const StreamSnapshot& with, const PortSnapshot& p, Cu
                 }))
                 continue;
             const std::string live = prompt("stream start " + s.name);
-            to.push_back(fmt::format("{}: packets for {} come, and it is stopped",
-                                     live.empty() ? "start " + s.name : live, seen.endpoint));
+            to.push_back(fmt::format("{} is stopped, and packets for {} come: {}", s.name, seen.endpoint,
+                                     live.empty() ? std::string("start it") : live));
             break;
         }
     }
@@ -421,38 +386,39 @@ std::string Advice::see_arrivals(const PortSnapshot& p) const {
     return p.settings.interface.empty()
                ? std::string()
                : fmt::format(
-                     "see what arrives: `tcpdump -ni {0} -c 20 udp`; and what this machine has "
+                     "see what arrives: `timeout 5 tcpdump -ni {0} -c 20 udp`; and what this machine has "
                      "joined: `ip maddr show dev {0}`",
                      shell_word(p.settings.interface));
 }
 
-std::string Advice::see_own_arrivals(const StreamSnapshot& s, const PortSnapshot& p) const {
+std::string Advice::see_own_arrivals(const StreamSnapshot& s, const PortSnapshot& p,
+                                     std::string_view sender) const {
     const std::vector<Endpoint> all =
         s.endpoints.empty() ? std::vector<Endpoint>() : meant_by(s.endpoints.front());
     if (all.empty() || p.settings.interface.empty())
         return {};
     return fmt::format(
-        "see whether its packets arrive: `tcpdump -ni {} -c 5 dst host {} and udp port {}` shows them; if "
-        "none "
-        "come, ask at the sender whether it sends to {}",
-        shell_word(p.settings.interface), to_string(all.front().address), all.front().port,
+        "see whether its packets arrive: `timeout 5 tcpdump -ni {} -c 5 dst host {} and udp port {}` shows "
+        "them; if none come, ask at {} whether packets are sent to {}",
+        shell_word(p.settings.interface), to_string(all.front().address), all.front().port, sender,
         s.endpoints.front());
 }
 
 Cures Advice::receive_strays(const StreamSnapshot& s, const PortSnapshot& p) const {
     Cures cures;
     start_stopped(s, p, cures);
-    if (const std::string wanted = endpoint_of(packets_for_nobody(p), endpoints_beside(of_, s));
-        !wanted.empty())
-        cures.push_back(fmt::format("{}, if these packets are the ones that {} should receive",
-                                    add_endpoint(s, wanted), s.name));
+    const bool starts = !cures.empty();
     if (!s.endpoints.empty())
         cures.push_back(fmt::format("compare the endpoints with the sender's destinations: {} receives {}",
                                     s.name, fmt::join(s.endpoints, " ")));
     else
         cures.push_back("compare the endpoints with the sender's destinations");
-    if (cures.size() == 1)
-        cures.push_back("if it sends elsewhere, " + add_endpoint(s, "ADDRESS:PORT"));
+    if (const std::string wanted = endpoint_of(packets_for_nobody(p), endpoints_beside(of_, s));
+        !wanted.empty())
+        cures.push_back(fmt::format("if {} should receive the packets for {}, {}", s.name, wanted,
+                                    add_endpoint(s, p, wanted)));
+    else if (!starts)
+        cures.push_back("if it sends elsewhere, " + add_endpoint(s, p, "ADDRESS:PORT"));
     if (std::string see = see_arrivals(p); !see.empty())
         cures.push_back(std::move(see));
     return cures;

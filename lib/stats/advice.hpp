@@ -97,13 +97,18 @@ class Advice {
     Cures reassemble(const PortSnapshot& p, FragmentsAre where) const;
     /// Returns whether these packets are for an endpoint of the stream.
     static bool is_for(const StreamSnapshot& s, const PassedSnapshot& packets);
+    /// Returns the destination beside the stream's endpoints, by their UDP port, of many packets that come to
+    /// the port and that no stream names. Empty: there is none.
+    static std::string destination_beside(const StreamSnapshot& s, const PortSnapshot& p);
     /// Returns the action that gives the streams of an lcore another CPU besides, or instead of, its own.
     std::string other_cpu(const LcoreSnapshot& l, const PortSnapshot& p, bool besides) const;
     /// Returns the action that shows what reaches the port: "see what arrives: `tcpdump ...`". Empty: the
     /// kernel does not see the port.
     std::string see_arrivals(const PortSnapshot& p) const;
     /// Returns the action that shows whether packets of the stream reach the port, and says what follows.
-    std::string see_own_arrivals(const StreamSnapshot& s, const PortSnapshot& p) const;
+    /// `sender`: its name, or "the sender".
+    std::string see_own_arrivals(const StreamSnapshot& s, const PortSnapshot& p,
+                                 std::string_view sender) const;
     /// Returns the actions for a stream whose packets have other destinations than its endpoints.
     Cures receive_strays(const StreamSnapshot& s, const PortSnapshot& p) const;
 
@@ -112,14 +117,28 @@ class Advice {
   private:
     std::string for_next_start(std::string_view root, const std::string& part, std::string_view key,
                                std::string_view option, std::string_view text, std::string_view now) const;
+    std::string set_at_start(const StreamSnapshot& s, const StreamKey& key, std::string_view text,
+                             std::string_view now) const;
+    std::string enlarge_buffer(const PortSnapshot& p, const StreamSnapshot& s, std::uint64_t wanted) const;
+    std::string set_device(const PortSnapshot& p, const std::string& device) const;
     std::string keep(const StreamSnapshot& s, const StreamKey& key, std::string_view text) const;
-    std::string add_endpoint(const StreamSnapshot& s, const std::string& endpoint) const;
+    /// Returns the action that lets the stream receive one more endpoint, of packets that come to the port.
+    std::string add_endpoint(const StreamSnapshot& s, const PortSnapshot& p,
+                             const std::string& endpoint) const;
+    std::string add_with_twin(const StreamSnapshot& s, const PortSnapshot& p,
+                              const std::string& endpoint) const;
     void start_stopped(const StreamSnapshot& with, const PortSnapshot& p, Cures& to) const;
     std::string more_in_socket(const PortSnapshot& p, const StreamSnapshot& s, Cures& to) const;
 
     const Snapshot& of_;
 };
 
+/// Holds the part of the packets for no stream, one in so many, above which their destination is named.
+inline constexpr std::uint64_t kMostNamed = 4;
+
+/// Returns the CPUs that the process may use and that have no lcore: its other threads run there, and other
+/// programs may.
+std::vector<unsigned> cpus_without_lcores(const Snapshot& run);
 /// Returns the value as the prompt takes it: "1024", "32MiB".
 std::string value_text(const StreamKey& key, std::uint64_t value);
 /// Returns CPUs as the prompt takes them: "1,3".

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
@@ -13,6 +15,9 @@
 #include "base/shared_directory.hpp"
 #include "base/shell_word.hpp"
 #include "base/units.hpp"
+#include "stats/loss_clues.hpp"
+#include "stats/path_findings.hpp"
+#include "stats/phrases.hpp"
 #include "stats/sink_findings.hpp"
 #include "stats/stream_cures.hpp"
 
@@ -47,23 +52,23 @@ constexpr std::array kRefusals{
             "look at the callback"},
 };
 
+/// Holds the chunks in a row without a place that are worth a word: one may be lost as a whole.
+constexpr std::uint64_t kInARow = 2;
+
+/// Returns the chunks in a row, up to the last, that lack a place of the axis; of the place with most.
+std::uint64_t longest_silence(const AxisPresence& axis) {
+    std::uint64_t longest = 0;
+    for (const AxisPresence::Entry& e : axis.entries)
+        longest = std::max(longest, e.nothing);
+    return longest;
+}
+
 /// Joins parts: "1", "1 and 3", "1, 3 and 17".
 std::string joined(const std::vector<std::string>& parts) {
     std::string text;
     for (std::size_t i = 0; i < parts.size(); i++)
         text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
     return text;
-}
-
-/// Returns ", most of them from 10.0.0.7 and 10.0.0.9", for so many packets; empty: no source is known.
-std::string sources_text(const FewSources& sources, std::uint64_t packets) {
-    std::vector<std::string> parts;
-    for (const FewSources::Source& s : sources.sorted())
-        if (s.count != 0)
-            parts.push_back(sender_text(s.address));
-    if (parts.empty())
-        return {};
-    return (packets == 1 ? ", from " : ", most of them from ") + joined(parts);
 }
 
 /// Returns the place of an axis that most of the missing heaps belong to, as "pol 1"; empty: there is none.
@@ -104,8 +109,8 @@ class ChunkFindings {
             "were lost because the engine that moves their payload failed, or stood still at the end of the "
             "run",
             "look in the log for what failed, and start the run anew; `gather` = \"none\" needs no engine");
-        if (std::optional<Finding> unwritten = unwritten_finding(s_, s_.chunks.unwritten, "chunks", advice_))
-            all_.push_back(std::move(*unwritten));
+        std::ranges::move(unwritten_findings(s_, s_.chunks.unwritten, "chunks", advice_),
+                          std::back_inserter(all_));
         return std::move(all_);
     }
 
@@ -226,8 +231,9 @@ class ChunkFindings {
                                                                 "give each lcore a CPU of its own"}
                                                                 : wider_window();
         add(Cause::late, Stage::window, count, "packets",
-            fmt::format("came after their chunk had been handed over{}{}",
-                        tracked_ ? ", or their heap given up" : "", sources_text(s_.late_sources, count)),
+            fmt::format("came after their chunk had been handed over{}{}{}",
+                        tracked_ ? ", or their heap given up" : "", late_path(s_, "chunks"),
+                        sources_text(s_.late_sources, count)),
             cures);
     }
 
@@ -255,7 +261,7 @@ class ChunkFindings {
                     ? std::string("look for a wrong clock at the senders: `chronyc tracking` shows it there")
                     : fmt::format("look for a wrong clock at {}: `chronyc tracking` shows it there",
                                   joined(hosts)),
-                "wait, if their time is right: the window follows when half of the sources jump",
+                "if their time is right, wait: the window follows when half of the sources jump",
                 "or let it follow any packet: " + advice_.set(s_, kMaxJump, "0")};
     }
 
@@ -272,32 +278,43 @@ class ChunkFindings {
                        more_chunks(2 * s_.settings.chunks));
         add(Cause::no_chunk, Stage::consumer, count, "packets",
             fmt::format("{}: the consumer takes {:.1f} times as long as a chunk lasts", what, load),
-            Cures{"do less per chunk", "more --chunks only help with pauses of the consumer"});
+            faster_chunks());
+    }
+
+    /// Returns the actions for a consumer that is always too slow: more chunks would only help if it paused.
+    Cures faster_chunks() const {
+        return s_.settings.directory.empty() && s_.settings.ring.empty() ? Cures("do less per chunk")
+                                                                         : faster_consumer(s_, advice_);
     }
 
     /// Finds missing heaps that losses on this machine do not explain: a packet that was lost or refused
     /// leaves at most one heap incomplete.
     void missing() {
         const std::uint64_t explained = missed_ + lost_packets_of_chunks(s_);
-        if (explained >= s_.chunks.heaps_missing)
+        const std::uint64_t unexplained =
+            s_.chunks.heaps_missing - std::min(explained, s_.chunks.heaps_missing);
+        const std::string_view beyond = beyond_losses_here(explained != 0);
+        const std::uint64_t by_change = std::min(unexplained, s_.cut_at_start.by_change);
+        add(Cause::cut_by_change, Stage::window, by_change + s_.cut_at_start.in_chunks, "heaps",
+            fmt::format("are missing in chunks {}: {}", beyond, kUnderWay), std::string(kNothingToDo));
+        if (unexplained == 0)
             return;
         const std::string most = place_of_most(s_);
-        const std::uint64_t lost = s_.chunks.heaps_missing - explained;
+        const LossClue others = clue_of_others(advice_.snapshot(), s_);
+        const std::uint64_t lost = unexplained - by_change;
         add(Cause::network_loss, Stage::network, lost, "heaps",
-            fmt::format(
-                "are missing in chunks {}: their packets did not arrive{}{}",
-                explained == 0 ? "although nothing was lost here" : "beyond what was lost or refused here",
-                most.empty() ? ""
-                : lost == 1  ? ", of "
-                             : ", most of them of ",
-                most),
-            against_loss(most));
+            fmt::format("are missing in chunks {}: their packets did not arrive{}{}{}", beyond,
+                        most.empty() ? ""
+                        : lost == 1  ? ", of "
+                                     : ", most of them of ",
+                        most, most.empty() ? others.clause() : std::string()),
+            against_loss(most, others));
     }
 
-    Cures against_loss(const std::string& most) const {
+    Cures against_loss(const std::string& most, const LossClue& others) const {
         if (!most.empty())
-            return fmt::format("look at the sender of {}, and at its way here", most);
-        Cures cures = where_packets_went(s_, advice_);
+            return with(sent_beside(), fmt::format("look at the sender of {}, and at its way here", most));
+        Cures cures = with_clue(others, where_packets_went(s_, advice_));
         cures.push_back("look at the senders' own losses, and send in smaller bursts (--burst-size)");
         cures.push_back("look for drops in the switches on the way");
         return cures;
@@ -305,10 +322,7 @@ class ChunkFindings {
 
     /// Names places of which the last chunks had nothing.
     void silent_places(const AxisPresence& axis) {
-        constexpr std::uint64_t kInARow = 2;
-        std::uint64_t longest = 0;
-        for (const AxisPresence::Entry& e : axis.entries)
-            longest = std::max(longest, e.nothing);
+        const std::uint64_t longest = longest_silence(axis);
         if (longest < kInARow)
             return;
         const std::string where =
@@ -317,8 +331,24 @@ class ChunkFindings {
         add(Cause::place_silent, Stage::network, longest, "chunks",
             fmt::format("in a row, up to the last one, had {} of {}{}",
                         tracked_ ? "no whole heap" : "nothing", where, always ? ": it has never come" : ""),
-            always ? "compare the axis in `placement` with the senders, and look at the sender of that place"
-                   : "look at the sender of that place, and at its way here");
+            with(
+                sent_beside(),
+                always
+                    ? "compare the axis in `placement` with the senders, and look at the sender of that place"
+                    : "look at the sender of that place, and at its way here"));
+    }
+
+    /// Returns the action for places whose packets may have another destination, which a port has a finding
+    /// of; empty: there is none.
+    std::string sent_beside() const {
+        if (lacks_place(s_))
+            for (const PortSnapshot& p : advice_.snapshot().ports)
+                if (const std::string there = Advice::destination_beside(s_, p);
+                    s_.comes_by(p.name) && !there.empty())
+                    return fmt::format(
+                        "see the finding of {} first: packets for {} come to it, and no stream takes them",
+                        p.name, there);
+        return {};
     }
 
     const StreamSnapshot& s_;
@@ -329,6 +359,16 @@ class ChunkFindings {
 };
 
 }  // namespace
+
+std::string sources_text(const FewSources& sources, std::uint64_t packets) {
+    std::vector<std::string> parts;
+    for (const FewSources::Source& s : sources.sorted())
+        if (s.count != 0)
+            parts.push_back(sender_text(s.address));
+    if (parts.empty())
+        return {};
+    return (packets == 1 ? ", from " : ", most of them from ") + joined(parts);
+}
 
 std::string places_text(const AxisPresence& axis, const std::function<bool(std::size_t)>& is_wanted) {
     constexpr std::size_t kMost = 4;
@@ -365,6 +405,13 @@ std::uint64_t lost_packets_of_chunks(const StreamSnapshot& s) {
                                   PacketOutcome::invalid,      PacketOutcome::header_in_device})
         lost += packets_of(s, o);
     return lost;
+}
+
+bool lacks_place(const StreamSnapshot& s) {
+    return std::ranges::any_of(s.axes, [](const AxisPresence& axis) {
+        const std::uint64_t longest = longest_silence(axis);
+        return longest >= kInARow && longest >= axis.all_chunks;
+    });
 }
 
 std::vector<Finding> chunk_findings(const StreamSnapshot& s, std::uint64_t missed, const Advice& advice) {

@@ -95,6 +95,10 @@ struct PathCounters {
     /// Counts the packets, each once, that the path has passed: it has brought later ones, or had the time to
     /// bring them. Those before its own first one are not among them.
     std::uint64_t passed = 0;
+    /// Holds the packets that it may bring as copies: the other path has just brought them. No count.
+    std::uint64_t awaited = 0;
+    /// Holds `awaited` of the time from which the others count.
+    std::uint64_t awaited_before = 0;
 
     void add(const EndpointCounters& endpoint, const UnplacedCounters& unplaced) noexcept {
         packets += endpoint.packets;
@@ -114,6 +118,8 @@ struct PathCounters {
         late += other.late;
         control += other.control;
         passed += other.passed;
+        awaited += other.awaited;
+        awaited_before += other.awaited_before;
     }
     void take(const PathCounters& before) noexcept {
         packets -= before.packets;
@@ -124,6 +130,7 @@ struct PathCounters {
         late -= before.late;
         control -= before.control;
         passed -= std::min(passed, before.passed);
+        awaited_before = before.awaited;
     }
 };
 
@@ -167,6 +174,7 @@ struct alignas(kCacheLine) StreamCounters {
     std::uint64_t lent_now = 0;        ///< packets of heaps that stay in the port's buffers at this moment
     std::uint64_t lend_full = 0;  ///< heaps of which packets were copied because as many were lent as may be
     std::uint32_t longest_header = 0;  ///< bytes of the frame up to the payload, of header_in_device packets
+    FewSources cut_sources;            ///< of those packets
     CallbackCounts callback;
     // Only of a stream with chunks.
     /// Counts the tracked heaps of which packets were `late`.

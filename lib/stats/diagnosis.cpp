@@ -14,14 +14,19 @@
 #include "base/units.hpp"
 #include "stats/advice.hpp"
 #include "stats/chunk_findings.hpp"
+#include "stats/engine_findings.hpp"
+#include "stats/loss_clues.hpp"
 #include "stats/loss_record.hpp"
+#include "stats/near_loss_findings.hpp"
 #include "stats/nothing_came_finding.hpp"
 #include "stats/path_findings.hpp"
+#include "stats/phrases.hpp"
 #include "stats/port_findings.hpp"
 #include "stats/rates.hpp"
 #include "stats/since.hpp"
 #include "stats/sink_findings.hpp"
 #include "stats/stream_cures.hpp"
+#include "stats/stream_senders.hpp"
 
 namespace spead::stats {
 
@@ -44,12 +49,14 @@ class Findings {
     explicit Findings(const Snapshot& snapshot) : snapshot_(snapshot) {}
 
     void refused_by_decoder(const StreamSnapshot& s);
+    void cut_headers(const StreamSnapshot& s, const PortSnapshot* port);
     void stream(const StreamSnapshot& s);
     void port(const PortSnapshot& p) {
         std::ranges::move(port_findings(p, advice_), std::back_inserter(all_));
     }
     void send(const SendSnapshot& s);
     void lcore(const LcoreSnapshot& l);
+    void engine(const EngineSnapshot& e) { std::ranges::move(engine_findings(e), std::back_inserter(all_)); }
     std::vector<Finding> take() { return std::move(all_); }
 
   private:
@@ -64,12 +71,10 @@ class Findings {
     void ghosts(const StreamSnapshot& s);
     void memory(const StreamSnapshot& s);
     void absence(const StreamSnapshot& s);
-    Cures against_network_loss(const StreamSnapshot& s) const;
+    Cures against_network_loss(const StreamSnapshot& s, const LossClue& others) const;
     Cures send_sooner(const SendSnapshot& s) const;
     std::uint64_t missed_for(const StreamSnapshot& s) const;
     std::uint64_t missed_for_chunks(const StreamSnapshot& s) const;
-    std::vector<std::string> senders_to(const std::string& stream) const;
-
     const Snapshot& snapshot_;
     const Advice advice_{snapshot_};
     std::vector<Finding> all_;
@@ -84,22 +89,13 @@ void Findings::lcore(const LcoreSnapshot& l) {
         add(Cause::lcore_silent, Stage::lcore, l.where(), l.silences, "times",
             "it did not answer for a second or longer",
             "keep other programs off its CPU (isolcpus, a cpuset), and debuggers off the process");
-}
-
-std::vector<std::string> Findings::senders_to(const std::string& stream) const {
-    std::vector<std::string> senders;
-    for (const PortSnapshot& p : snapshot_.ports)
-        for (const TalkerSnapshot& t : p.talkers)
-            if (t.stream == stream && t.packets > t.excess &&
-                std::find(senders.begin(), senders.end(), t.source) == senders.end())
-                senders.push_back(t.source);
-    return senders;
+    std::ranges::move(near_loss_findings(l, advice_), std::back_inserter(all_));
 }
 
 void Findings::duplicates(const StreamSnapshot& s) {
     if (!s.path_ports.empty())
         return;  // path_findings() tells more
-    const std::vector<std::string> senders = senders_to(s.name);
+    const std::vector<std::string> senders = senders_to(snapshot_, s.name);
     if (senders.size() > 1)
         add(Cause::duplicates, Stage::network, s.name, of(s, PacketOutcome::duplicate), "packets",
             fmt::format("had come already; {} sources send to this stream ({})", senders.size(),
@@ -137,14 +133,6 @@ void Findings::memory(const StreamSnapshot& s) {
         "had no memory left for their heap", with(advice_.raise_memory(s), faster_consumer(s, advice_)));
 }
 
-/// Returns ", which writes to /data/out,"; empty: it writes nowhere.
-std::string where_it_writes(const StreamSnapshot& s) {
-    const StreamSettings& set = s.settings;
-    if (!set.directory.empty())
-        return fmt::format(", which writes to {},", shell_word(set.directory));
-    return set.ring.empty() ? std::string() : fmt::format(", which writes to the ring {},", set.ring);
-}
-
 /// Finds heaps that the hand-over queue had no place for, or that would have held memory that others need.
 void Findings::dropped(const StreamSnapshot& s) {
     DroppedWhile why = s.dropped_while;
@@ -156,12 +144,14 @@ void Findings::dropped(const StreamSnapshot& s) {
             : fmt::format(": up to {} of {} of the hand-over queue {} taken", why.queue_most,
                           counted(why.queue_capacity, "places"), word_for(why.queue_most, "was", "were"));
     add(Cause::consumer_too_slow, Stage::consumer, s.name, why.queue_full, "heaps",
-        fmt::format("were thrown away because the consumer{} was slow{}", where_it_writes(s), places),
+        fmt::format("were thrown away because the consumer{} was slow{}{}", where_it_writes(s), places,
+                    how_long_slow(s)),
         longer_queue(s, advice_));
     add(Cause::consumer_holds_pool, Stage::memory, s.name, why.memory_held, "heaps",
         "were thrown away because heaps that wait for the consumer held the memory that new ones need" +
             places,
-        with(advice_.raise_memory(s), faster_consumer(s, advice_)));
+        lasts(s) ? steadily_faster_consumer(s, advice_)
+                 : with(advice_.raise_memory(s), faster_consumer(s, advice_)));
 }
 
 /// Returns an upper limit of the heaps that can have begun before their groups were joined: one for each
@@ -195,9 +185,9 @@ void Findings::ghosts(const StreamSnapshot& s) {
         "(GROUP:PORT@SOURCE); if nobody does, nearly all packets are lost on the way");
 }
 
-Cures Findings::against_network_loss(const StreamSnapshot& s) const {
-    Cures cures = where_packets_went(s, advice_);
-    const std::vector<std::string> senders = senders_to(s.name);
+Cures Findings::against_network_loss(const StreamSnapshot& s, const LossClue& others) const {
+    Cures cures = with_clue(others, where_packets_went(s, advice_));
+    const std::vector<std::string> senders = senders_to(snapshot_, s.name);
     cures.push_back(
         senders.empty() || senders.size() > kFewSenders
             ? std::string("look at the sender's own losses, and send in smaller bursts (--burst-size)")
@@ -241,26 +231,29 @@ void Findings::incomplete(const StreamSnapshot& s) {
     const std::uint64_t incomplete = of(s, HeapEnd::evicted) + of(s, HeapEnd::timed_out);
     if (explained >= incomplete)
         return;
-    const std::uint64_t lost = incomplete - explained;
+    const std::string_view beyond = beyond_losses_here(explained != s.heaps_interleaved_evictions);
+    const std::uint64_t by_change = std::min(incomplete - explained, s.cut_at_start.by_change);
+    add(Cause::cut_by_change, Stage::window, s.name, by_change, "heaps",
+        fmt::format("stayed incomplete {}: {}", beyond, kUnderWay), std::string(kNothingToDo));
+    const std::uint64_t lost = incomplete - explained - by_change;
     // Where the run was followed, those that were cut later have another cause.
     const std::uint64_t first =
         s.cut_at_start.is_known ? std::min(first_heaps(s), s.cut_at_start.heaps) : first_heaps(s);
-    const std::string beyond = explained == s.heaps_interleaved_evictions
-                                   ? "although nothing was lost here"
-                                   : "beyond what was lost or refused here";
+    const LossClue others = clue_of_others(snapshot_, s);
     if (lost <= first)
         add(Cause::cut_by_join, Stage::network, s.name, lost, "heaps",
             fmt::format("stayed incomplete {}: they may have begun before their group was joined", beyond),
             "no action is needed unless their number grows");
     else
         add(Cause::network_loss, Stage::network, s.name, lost, "heaps",
-            fmt::format("stayed incomplete {}: their packets did not arrive{}", beyond,
+            fmt::format("stayed incomplete {}: their packets did not arrive{}{}", beyond,
                         first == 0 || lost > kManyMore * first
                             ? ""
                             : fmt::format(" (of the first {} perhaps because they began before their "
                                           "group was joined)",
-                                          first)),
-            against_network_loss(s));
+                                          first),
+                        others.clause()),
+            against_network_loss(s, others));
 }
 
 void Findings::absence(const StreamSnapshot& s) {
@@ -311,14 +304,28 @@ void Findings::refused_by_decoder(const StreamSnapshot& s) {
     add(Cause::marked_invalid, Stage::packet, s.name, of(s, PacketOutcome::invalid), "packets",
         "were marked as invalid by their sender",
         "ask there; or declare the format without `invalid` to take them (docs/formats.md)");
-    add(Cause::header_in_device, Stage::packet, s.name, of(s, PacketOutcome::header_in_device), "packets",
-        fmt::format(
-            "have headers of up to {} bytes, and their port cuts before that: the rest lies in memory "
-            "that the CPU cannot read",
-            s.longest_header),
-        Cures{port == nullptr ? fmt::format("raise `split` of the port to {}", s.longest_header)
-                              : advice_.set_at_start(*port, "split", "--split", s.longest_header, ""),
-              "or send fewer item pointers in a packet"});
+    cut_headers(s, port);
+}
+
+void Findings::cut_headers(const StreamSnapshot& s, const PortSnapshot* port) {
+    const std::uint64_t cut = of(s, PacketOutcome::header_in_device);
+    const std::string sources = sources_text(s.cut_sources, cut);
+    Cures cures{port == nullptr ? fmt::format("raise `split` of the port to {}", s.longest_header)
+                                : advice_.set_at_start(*port, "split", "--split", s.longest_header, ""),
+                "or send fewer item pointers in a packet"};
+    // A forged header costs its own packet alone.
+    if (!sources.empty() && 2 * cut < s.received) {
+        cures.front() = "if they are right: " + cures.front();
+        cures.insert(
+            cures.begin(),
+            "find out what is sent from there: most packets have shorter headers, so these may be stray "
+            "or forged");
+    }
+    add(Cause::header_in_device, Stage::packet, s.name, cut, "packets",
+        fmt::format("have headers of up to {} bytes{}, and their port cuts before that: the rest lies in "
+                    "memory that the CPU cannot read",
+                    s.longest_header, sources),
+        std::move(cures));
 }
 
 void Findings::stream(const StreamSnapshot& s) {
@@ -353,7 +360,7 @@ void Findings::stream(const StreamSnapshot& s) {
         more_live(s, advice_, "give each sender a substream (--substreams)"));
     if (s.heaps_interleaved_evictions == 0)
         add(Cause::late, Stage::window, s.name, of(s, PacketOutcome::late), "packets",
-            "came after their heap had been given up" + late_path(s),
+            "came after their heap had been given up" + late_path(s, "heaps"),
             more_live(s, advice_, s.settings.heap_timeout == 0 ? "" : advice_.lengthen(s, kHeapTimeout)));
     ghosts(s);
     memory(s);
@@ -361,8 +368,8 @@ void Findings::stream(const StreamSnapshot& s) {
     add(Cause::device_error, Stage::memory, s.name, s.heaps_device_error, "heaps",
         "were lost because the engine that moves their payload failed, or stood still at the end of the run",
         "look in the log for what failed, and start the run anew; --heap-memory none needs no engine");
-    if (std::optional<Finding> unwritten = unwritten_finding(s, s.heaps_unwritten, "heaps", advice_))
-        all_.push_back(std::move(*unwritten));
+    std::ranges::move(unwritten_findings(s, s.heaps_unwritten, "heaps", advice_), std::back_inserter(all_));
+    std::ranges::move(near_loss_findings(s, advice_), std::back_inserter(all_));
     absence(s);
 }
 
@@ -403,12 +410,12 @@ void Findings::send(const SendSnapshot& s) {
     const SendCounters& c = s.counters;
     add(Cause::impaired, Stage::transmit, s.name,
         c.impaired_lost + c.impaired_duplicated + c.impaired_corrupted + c.impaired_reordered +
-            c.impaired_delayed,
+            c.impaired_delayed + c.impaired_dropped,
         "packets",
-        fmt::format(
-            "were impaired here on purpose: {} lost, {} duplicated, {} corrupted, {} reordered, {} delayed",
-            c.impaired_lost, c.impaired_duplicated, c.impaired_corrupted, c.impaired_reordered,
-            c.impaired_delayed),
+        fmt::format("were impaired here on purpose: {} lost, {} duplicated, {} corrupted, {} reordered, "
+                    "{} delayed, {} dropped when the port stopped",
+                    c.impaired_lost, c.impaired_duplicated, c.impaired_corrupted, c.impaired_reordered,
+                    c.impaired_delayed, c.impaired_dropped),
         "send without --impair");
 }
 
@@ -416,6 +423,8 @@ void Findings::send(const SendSnapshot& s) {
 
 std::vector<Finding> diagnose(const Snapshot& snapshot) {
     Findings findings(snapshot);
+    for (const EngineSnapshot& e : snapshot.engines)
+        findings.engine(e);
     for (const StreamSnapshot& s : snapshot.streams)
         findings.stream(s);
     for (const PortSnapshot& p : snapshot.ports)

@@ -18,7 +18,7 @@ struct Forms {
     std::string_view one;
 };
 
-/// Lists the verbs that `what` begins with and that have another form for one.
+/// Lists the verbs that `what` begins with, or that follow "they", and that have another form for one.
 constexpr std::array kVerbs{Forms{"were", "was"},     Forms{"are", "is"},
                             Forms{"have", "has"},     Forms{"lack", "lacks"},
                             Forms{"break", "breaks"}, Forms{"contradict", "contradicts"}};
@@ -28,6 +28,7 @@ constexpr std::array kPronouns{Forms{"they", "it"}, Forms{"their", "its"}};
 /// Returns what is said of several, as it is said of one.
 std::string said_of_one(std::string_view what) {
     std::string text;
+    bool is_verb = true;
     for (std::size_t at = 0; at < what.size();) {
         const std::size_t end = std::min(what.find(' ', at), what.size());
         std::string_view word = what.substr(at, end - at);
@@ -37,8 +38,9 @@ std::string said_of_one(std::string_view what) {
             if (found != forms.end())
                 word = found->one;
         };
-        if (at == 0)
+        if (is_verb)
             put(kVerbs);
+        is_verb = word == "they";
         put(kPronouns);
         text += word;
         at = end;
@@ -58,8 +60,9 @@ std::string_view name_of(Stage stage) {
 }
 
 std::string_view name_of(Cause cause) {
-    static constexpr std::array<std::string_view, 47> kNames{"network_loss",
+    static constexpr std::array<std::string_view, 54> kNames{"network_loss",
                                                              "cut_by_join",
+                                                             "cut_by_change",
                                                              "nothing_came",
                                                              "path_silent",
                                                              "path_loss",
@@ -71,10 +74,14 @@ std::string_view name_of(Cause cause) {
                                                              "bad_checksums",
                                                              "gso_frames",
                                                              "receive_ring_short",
+                                                             "missed_at_start",
                                                              "no_buffers",
+                                                             "buffers_nearly_out",
                                                              "nic_errors",
                                                              "lcore_too_slow",
                                                              "lcore_silent",
+                                                             "lcore_held_up",
+                                                             "engine_stalled",
                                                              "engine_too_slow",
                                                              "lcore_interrupted",
                                                              "unmatched",
@@ -91,9 +98,11 @@ std::string_view name_of(Cause cause) {
                                                              "ghosts",
                                                              "heap_limits",
                                                              "pool_too_small",
+                                                             "pool_nearly_full",
                                                              "consumer_holds_pool",
                                                              "device_error",
                                                              "consumer_too_slow",
+                                                             "queue_nearly_full",
                                                              "callback_slow",
                                                              "misplaced",
                                                              "future",
@@ -107,6 +116,28 @@ std::string_view name_of(Cause cause) {
                                                              "impaired"};
     static_assert(kNames.size() == static_cast<std::size_t>(Cause::impaired) + 1);
     return kNames[static_cast<std::size_t>(cause)];
+}
+
+std::string_view name_of(Kind kind) {
+    static constexpr std::array<std::string_view, 3> kNames{"loss", "warning", "note"};
+    return kNames[static_cast<std::size_t>(kind)];
+}
+
+Kind kind_of(Cause cause) {
+    switch (cause) {
+        case Cause::lcore_held_up:
+        case Cause::buffers_nearly_out:
+        case Cause::pool_nearly_full:
+        case Cause::queue_nearly_full:
+            return Kind::warning;
+        case Cause::cut_by_join:
+        case Cause::cut_by_change:
+        case Cause::missed_at_start:
+        case Cause::impaired:
+            return Kind::note;
+        default:
+            return Kind::loss;
+    }
 }
 
 std::string_view Finding::unit_text() const noexcept {

@@ -28,6 +28,7 @@ std::string_view name_of(Stage stage);
 enum class Cause : std::uint8_t {
     network_loss,          ///< heaps stayed incomplete although nothing was lost here
     cut_by_join,           ///< no more heaps than may have begun before their groups were joined
+    cut_by_change,         ///< heaps that were under way when their stream or its port was changed
     nothing_came,          ///< a stream had no packet, and none that it may have missed was seen
     path_silent,           ///< one of a stream's two paths brought nothing
     path_loss,             ///< one of a stream's two paths lacked packets that the other one brought
@@ -39,10 +40,14 @@ enum class Cause : std::uint8_t {
     bad_checksums,         ///< damaged on the way
     gso_frames,            ///< a sender on this machine relies on its interface to segment packets
     receive_ring_short,    ///< the port's ring ran over although the lcore had time
+    missed_at_start,       ///< the port's ring ran over before its lcores began to fetch
     no_buffers,            ///< the port's pool of buffers ran dry
+    buffers_nearly_out,    ///< hardly any was free
     nic_errors,            ///< damaged frames, or packets that could not be sent
     lcore_too_slow,        ///< the port's ring ran over because its lcore was busy all the time
     lcore_silent,          ///< an lcore does not answer, or did not for a while
+    lcore_held_up,         ///< an lcore was off its CPU for long, and its port's ring has held
+    engine_stalled,        ///< an engine moves no payload, or did not for a while
     engine_too_slow,       ///< the port's ring ran over while an engine had no batch free for its packets
     lcore_interrupted,     ///< the port's ring ran over while its lcore was off its CPU
     unmatched,             ///< packets for groups, ports or sources that no stream names
@@ -59,9 +64,11 @@ enum class Cause : std::uint8_t {
     ghosts,                ///< heap counts with a packet or two: forged, stray, or nearly lost
     heap_limits,           ///< more item pointers or holes than a heap may have
     pool_too_small,        ///< no heap memory
+    pool_nearly_full,      ///< hardly any was free
     consumer_holds_pool,   ///< no heap memory because heaps wait for the consumer, or are with it
     device_error,          ///< the engine that moves payload failed
     consumer_too_slow,     ///< the hand-over queue was full
+    queue_nearly_full,     ///< it had hardly a place left
     callback_slow,         ///< a place callback took much of an lcore's time
     misplaced,             ///< packets that the placement of chunks has no place for
     future,                ///< packets too far from the open chunks
@@ -75,6 +82,15 @@ enum class Cause : std::uint8_t {
     impaired,              ///< packets were impaired on purpose
 };
 std::string_view name_of(Cause cause);
+
+/// Says how much a finding matters.
+enum class Kind : std::uint8_t {
+    loss,     ///< something is lost, or may be
+    warning,  ///< nothing is lost yet
+    note,     ///< on purpose, or normal at the start
+};
+std::string_view name_of(Kind kind);
+Kind kind_of(Cause cause);
 
 /// Holds the seconds after which a loss that no longer grows is over.
 inline constexpr double kLately = 5;

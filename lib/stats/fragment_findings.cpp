@@ -38,7 +38,9 @@ std::vector<Finding> fragment_findings(const PortSnapshot& p, const Advice& advi
             advice.reassemble(p, Advice::FragmentsAre::here));
     else
         add(Cause::fragments, Stage::network, refused, "packets",
-            "came as IP fragments that cannot be reassembled: they were duplicates, broken, or for no stream",
+            fmt::format("came as IP fragments that cannot be reassembled: they are repeated, broken, for no "
+                        "stream, behind other headers of IPv6, {}whole in one fragment",
+                        p.reassembly.given_up == 0 ? "or " : "the rest of packets that were given up, or "),
             "look at the sender, and for a loop or other senders to these addresses");
     const ReassemblyCounts& r = p.reassembly;
     add(Cause::datagrams_incomplete, Stage::network, r.given_up - r.too_many - r.crowded_out, "datagrams",

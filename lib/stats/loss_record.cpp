@@ -2,6 +2,9 @@
 #include "stats/loss_record.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "stats/grown.hpp"
 
 namespace spead::stats {
 
@@ -32,13 +35,15 @@ double busy_share(const LcoreCounters& c) {
     return share(c.busy_cycles - std::min(interrupted, c.busy_cycles), c.cycles - interrupted);
 }
 
-bool polls(const LcoreSnapshot& l, const std::string& port) {
-    return std::any_of(l.ports.begin(), l.ports.end(), [&](const auto& one) { return one.name == port; });
+/// Returns the heaps that stayed incomplete so far, or that are missing in chunks.
+std::uint64_t incomplete_heaps(const StreamSnapshot& s) {
+    return s.chunks.any() ? s.chunks.heaps_missing
+                          : s.heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)] +
+                                s.heaps_ended[static_cast<std::size_t>(HeapEnd::timed_out)];
 }
 
-/// Returns `now` less `before`; a restarted count is new as a whole.
-std::uint64_t grown(std::uint64_t now, std::uint64_t before) {
-    return now >= before ? now - before : now;
+bool polls(const LcoreSnapshot& l, const std::string& port) {
+    return std::any_of(l.ports.begin(), l.ports.end(), [&](const auto& one) { return one.name == port; });
 }
 
 }  // namespace
@@ -130,40 +135,87 @@ std::vector<LcoreSnapshot> LossRecord::interval_of(const Snapshot& now) {
 
 void LossRecord::observe(Snapshot& now) {
     const std::vector<LcoreSnapshot> interval = interval_of(now);
+    const double seconds = now.duration_s - seen_s_;
+    seen_s_ = now.duration_s;
     for (PortSnapshot& p : now.ports)
         observe_port(p, interval, now.ticks_per_second);
     for (StreamSnapshot& s : now.streams) {
-        observe_stream(s);
-        observe_start(streams_[s.number], s, now.duration_s);
+        observe_stream(s, seconds);
+        observe_joins(streams_[s.number], s, now.duration_s);
+        observe_change(streams_[s.number], s, now.duration_s);
     }
 }
 
-/// Counts heaps that stayed incomplete while the first ones of an endpoint may still be open.
-void LossRecord::observe_start(StreamCounts& before, StreamSnapshot& s, double seconds) {
-    const auto endpoints =
-        std::ranges::count_if(s.by_endpoint, [](const EndpointSnapshot& e) { return e.packets != 0; });
+/// Returns the time in which heaps end that are cut now.
+LossRecord::Settling LossRecord::settling(const StreamSnapshot& s, double seconds) {
     const StreamSettings& set = s.settings;
-    if (endpoints > before.endpoints) {
-        before.settled_s = seconds + kSettling + set.heap_timeout;
-        // A heap ends when so many newer ones of its window have begun.
-        before.settled_heaps = s.heaps_started + (set.max_live + 1) *
-                                                     std::max<std::uint64_t>(set.substreams, 1) *
-                                                     std::max<std::size_t>(set.cpus.size(), 1);
-    }
-    const std::uint64_t incomplete = s.heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)] +
-                                     s.heaps_ended[static_cast<std::size_t>(HeapEnd::timed_out)];
-    if (before.seen_s <= before.settled_s || before.started <= before.settled_heaps)
-        before.cut.heaps += grown(incomplete, before.incomplete);
-    before.incomplete = incomplete;
-    before.started = s.heaps_started;
-    before.seen_s = seconds;
+    Settling settling{seconds + kSettling + set.heap_timeout, 0, 0};
+    // A chunk is handed over when so many were opened after it, and a heap ends when so many newer ones of
+    // its window have begun.
+    if (s.chunks.any())
+        settling.until_opened = s.chunks.opened + set.window + 2;
+    else
+        settling.until_started = s.heaps_started + 1 +
+                                 (set.max_live + 1) * std::max<std::uint64_t>(set.substreams, 1) *
+                                     std::max<std::size_t>(set.cpus.size(), 1);
+    return settling;
+}
+
+void LossRecord::Cutting::look(const StreamSnapshot& s, double seconds) noexcept {
+    seen_s = seconds;
+    started = s.heaps_started;
+    opened = s.chunks.opened;
+    incomplete = incomplete_heaps(s);
+    in_cut_chunks = s.chunks.heaps_cut;
+}
+
+/// Counts heaps that stayed incomplete while the first ones of an endpoint may still be open.
+void LossRecord::observe_joins(StreamCounts& before, StreamSnapshot& s, double seconds) {
+    const auto endpoints = static_cast<std::uint64_t>(
+        std::ranges::count_if(s.by_endpoint, [](const EndpointSnapshot& e) { return e.packets != 0; }));
+    if (endpoints > before.endpoints)
+        before.joins.settling = settling(s, seconds);
+    if (before.joins.holds())
+        before.cut.heaps += grown(incomplete_heaps(s), before.joins.incomplete);
+    before.joins.look(s, seconds);
     before.endpoints = endpoints;
     before.cut.is_known = true;
     s.cut_at_start = before.cut;
 }
 
-void LossRecord::settle(Snapshot& now) {
+/// Counts heaps that stayed incomplete, or whose chunk was cut, because of a change.
+void LossRecord::observe_change(StreamCounts& before, StreamSnapshot& s, double seconds) {
+    if (before.change.holds()) {
+        const std::uint64_t by_change =
+            std::min(grown(incomplete_heaps(s), before.change.incomplete), before.under_way);
+        before.cut.by_change += by_change;
+        before.under_way -= by_change;
+        before.cut.in_chunks += grown(s.chunks.heaps_cut, before.change.in_cut_chunks);
+    }
+    before.change.look(s, seconds);
+    before.live = s.heaps_live;
+    s.cut_at_start = before.cut;
+}
+
+void LossRecord::follow(Snapshot& now) {
+    for (StreamSnapshot& s : now.streams)
+        observe_change(streams_[s.number], s, now.duration_s);
+}
+
+/// Returns whether the stream was changed, or one that fills chunks with it.
+bool LossRecord::is_changed(const StreamSnapshot& s, const Snapshot& now,
+                            const std::vector<std::string>& changed) {
+    const auto is_named = [&changed](const StreamSnapshot& one) {
+        return std::ranges::find(changed, one.name) != changed.end();
+    };
+    return is_named(s) || std::ranges::any_of(now.streams, [&](const StreamSnapshot& other) {
+               return other.chunks_counted_with == s.name && is_named(other);
+           });
+}
+
+void LossRecord::settle(Snapshot& now, const std::vector<std::string>& changed) {
     (void)interval_of(now);
+    seen_s_ = now.duration_s;
     for (PortSnapshot& p : now.ports) {
         PortCounts& before = ports_[p.name];
         MissedWhile& why = before.evidence;
@@ -171,8 +223,7 @@ void LossRecord::settle(Snapshot& now) {
         for (std::uint64_t* const one : {&why.engine_behind, &why.interrupted, &why.busy})
             if (*one > *most)
                 most = one;
-        *most += grown(p.nic.missed, before.missed);
-        before.missed = p.nic.missed;
+        *most += new_missed(before, p);
         before.bursts = p.rx_bursts;
         before.full_bursts = p.rx_full_bursts;
         before.gather_full = p.rx_gather_full;
@@ -191,8 +242,24 @@ void LossRecord::settle(Snapshot& now) {
         before.no_memory = no_memory;
         s.dropped_while = before.dropped;
         s.no_memory_while = before.memory;
-        observe_start(before, s, now.duration_s);
+        if (is_changed(s, now, changed)) {
+            // Of each endpoint, one more may have begun on each lcore while nobody looked.
+            before.under_way =
+                before.live + before.endpoints * std::max<std::size_t>(s.settings.cpus.size(), 1);
+            before.change.settling = settling(s, now.duration_s);
+        }
+        observe_joins(before, s, now.duration_s);
+        observe_change(before, s, now.duration_s);
     }
+}
+
+/// Returns the packets missed since the last look, without those of the port's start, which it explains.
+std::uint64_t LossRecord::new_missed(PortCounts& before, const PortSnapshot& p) {
+    const std::uint64_t missed = grown(p.nic.missed, std::exchange(before.missed, p.nic.missed));
+    const std::uint64_t at_start =
+        std::min(missed, grown(p.missed_at_start, std::exchange(before.at_start, p.missed_at_start)));
+    before.evidence.at_start += at_start;
+    return missed - at_start;
 }
 
 void LossRecord::observe_port(PortSnapshot& p, const std::vector<LcoreSnapshot>& interval,
@@ -203,19 +270,37 @@ void LossRecord::observe_port(PortSnapshot& p, const std::vector<LcoreSnapshot>&
     since.rx_bursts = grown(p.rx_bursts, before.bursts);
     since.rx_full_bursts = grown(p.rx_full_bursts, before.full_bursts);
     since.rx_gather_full = grown(p.rx_gather_full, before.gather_full);
-    explain_missed(before.evidence, grown(p.nic.missed, before.missed), since, interval, ticks_per_second);
-    before.missed = p.nic.missed;
+    explain_missed(before.evidence, new_missed(before, p), since, interval, ticks_per_second);
     before.bursts = p.rx_bursts;
     before.full_bursts = p.rx_full_bursts;
     before.gather_full = p.rx_gather_full;
     p.missed_while = before.evidence;
 }
 
-void LossRecord::observe_stream(StreamSnapshot& s) {
+/// Notes from the first loss to the last one for how long the queue was full. Its highest mark does not say
+/// so: a short queue is full for a moment in every burst.
+void LossRecord::observe_spell(StreamCounts& before, std::uint64_t dropped, bool full, double seconds) {
+    DroppedWhile& why = before.dropped;
+    if (dropped == 0)
+        before.of_spell = 0;
+    if (dropped == 0 && why.spells == 0)
+        return;
+    (full ? before.full_s : before.room_s) += seconds;
+    if (dropped == 0)
+        return;
+    why.full_s += std::exchange(before.full_s, 0);
+    why.room_s += std::exchange(before.room_s, 0);
+    why.spells += before.of_spell == 0;
+    before.of_spell += dropped;
+    why.most_of_once = std::max(why.most_of_once, before.of_spell);
+}
+
+void LossRecord::observe_stream(StreamSnapshot& s, double seconds) {
     StreamCounts& before = streams_[s.number];
     const std::uint64_t no_memory = s.packets_without_memory();
-    explain_dropped(before.dropped, grown(s.heaps_without_place(), before.dropped_full), s.queue_capacity,
-                    s.queue_most_now);
+    const std::uint64_t dropped = grown(s.heaps_without_place(), before.dropped_full);
+    explain_dropped(before.dropped, dropped, s.queue_capacity, s.queue_most_now);
+    observe_spell(before, dropped, s.queue_capacity != 0 && 2 * s.heaps_queued >= s.queue_capacity, seconds);
     explain_no_memory(before.memory, grown(no_memory, before.no_memory), s.queue_capacity, s.queue_most_now);
     before.dropped_full = s.heaps_without_place();
     before.no_memory = no_memory;

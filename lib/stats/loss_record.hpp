@@ -19,40 +19,75 @@ class LossRecord {
   public:
     /// Takes the next snapshot, and writes into it all evidence that was collected so far.
     void observe(Snapshot& now);
-    /// Takes a snapshot after a change. Losses of the meantime are explained as most were before: queues may
-    /// have changed.
-    void settle(Snapshot& now);
+    /// Takes a snapshot after a change of the named streams, or of their ports. Losses of the meantime are
+    /// explained as most were before: queues may have changed.
+    void settle(Snapshot& now, const std::vector<std::string>& changed = {});
+    /// Takes a snapshot between two others, which need not be detailed. Writes the heaps that a change has
+    /// cut into it.
+    void follow(Snapshot& now);
 
   private:
     struct PortCounts {
         std::uint64_t missed = 0;
+        std::uint64_t at_start = 0;
         std::uint64_t bursts = 0;
         std::uint64_t full_bursts = 0;
         std::uint64_t gather_full = 0;
         MissedWhile evidence;
     };
+    /// Holds the time in which heaps end that were cut in two.
+    struct Settling {
+        double until_s = -1;              ///< before every look: nothing was cut
+        std::uint64_t until_started = 0;  ///< ... and until so many heaps have begun
+        std::uint64_t until_opened = 0;   ///< ... and until so many chunks were opened
+
+        bool holds(double seconds, std::uint64_t started, std::uint64_t opened) const noexcept {
+            return seconds <= until_s || started < until_started || opened < until_opened;
+        }
+    };
+    /// Holds the counts of heaps at a look, and the time in which those end that were cut before it.
+    struct Cutting {
+        Settling settling;
+        double seen_s = 0;
+        std::uint64_t started = 0;
+        std::uint64_t opened = 0;
+        std::uint64_t incomplete = 0;
+        std::uint64_t in_cut_chunks = 0;
+
+        bool holds() const noexcept { return settling.holds(seen_s, started, opened); }
+        void look(const StreamSnapshot& s, double seconds) noexcept;
+    };
     struct StreamCounts {
         std::uint64_t dropped_full = 0;
         std::uint64_t no_memory = 0;
-        std::uint64_t incomplete = 0;
-        std::uint64_t started = 0;
-        double seen_s = 0;
-        std::ptrdiff_t endpoints = 0;     ///< with packets
-        double settled_s = 0;             ///< of the run; until then, and until ...
-        std::uint64_t settled_heaps = 0;  ///< ... so many have begun, heaps may be cut by a join
+        std::uint64_t endpoints = 0;  ///< with packets
+        std::uint64_t live = 0;
+        Cutting joins;                ///< at the last detailed look
+        Cutting change;               ///< at the last look
+        std::uint64_t under_way = 0;  ///< heaps at the last change that have not stayed incomplete since
         CutAtStart cut;
         DroppedWhile dropped;
+        double full_s = 0;  ///< since the last loss, as the next
+        double room_s = 0;
+        std::uint64_t of_spell = 0;  ///< heaps lost since losses began; 0: they have ended
         NoMemoryWhile memory;
     };
 
     std::vector<LcoreSnapshot> interval_of(const Snapshot& now);
+    static std::uint64_t new_missed(PortCounts& before, const PortSnapshot& p);
     void observe_port(PortSnapshot& now, const std::vector<LcoreSnapshot>& interval, double ticks_per_second);
-    void observe_stream(StreamSnapshot& now);
-    static void observe_start(StreamCounts& before, StreamSnapshot& now, double seconds);
+    void observe_stream(StreamSnapshot& now, double seconds);
+    static void observe_spell(StreamCounts& before, std::uint64_t dropped, bool full, double seconds);
+    static void observe_joins(StreamCounts& before, StreamSnapshot& now, double seconds);
+    static void observe_change(StreamCounts& before, StreamSnapshot& now, double seconds);
+    static Settling settling(const StreamSnapshot& s, double seconds);
+    static bool is_changed(const StreamSnapshot& s, const Snapshot& now,
+                           const std::vector<std::string>& changed);
 
     std::map<std::string, PortCounts> ports_;
     std::map<std::uint32_t, StreamCounts> streams_;  ///< by number
     std::map<unsigned, LcoreCounters> lcores_;
+    double seen_s_ = 0;
 };
 
 /// Adds `packets` that port `p` missed in an interval to the evidence. `p` counts the interval's bursts and

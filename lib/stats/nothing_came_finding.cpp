@@ -15,6 +15,7 @@
 #include "base/outcome.hpp"
 #include "base/shell_word.hpp"
 #include "stats/stream_ports.hpp"
+#include "stats/stream_senders.hpp"
 
 namespace spead::stats {
 
@@ -25,14 +26,18 @@ constexpr double kPatience = 1;
 
 /// Returns the actions for a sender of which nothing comes to the port.
 Cures look_for_sender(const StreamSnapshot& s, const PortSnapshot& port, const Advice& advice) {
-    Cures cures =
-        port.joins_groups
-            ? fmt::format(
-                  "check whether the sender sends on this network, and whether the switches forward "
-                  "the group ({} snooping needs a querier)",
-                  membership_protocol(s))
-            : "check whether the sender sends to these endpoints";
-    if (std::string see = advice.see_own_arrivals(s, port); !see.empty())
+    const std::string known = named_senders(advice.snapshot(), s.name);
+    const std::string sends = known.empty()
+                                  ? std::string("check whether the sender sends")
+                                  : fmt::format("check at {} whether packets are still sent", known);
+    Cures cures = port.joins_groups && may_have_groups(s)
+                      ? fmt::format(
+                            "{} on this network, and whether the switches forward the group ({} "
+                            "snooping needs a querier)",
+                            sends, membership_protocol(s))
+                      : sends + " to these endpoints";
+    if (std::string see = advice.see_own_arrivals(s, port, known.empty() ? "the sender" : known);
+        !see.empty())
         cures.insert(cures.begin(), std::move(see));
     return cures;
 }
@@ -107,6 +112,29 @@ std::optional<Reason> refused_fragments(const StreamSnapshot& s, const Advice& a
     return std::nullopt;
 }
 
+bool may_use_ipv6(const StreamSnapshot& s) {
+    return membership_protocol(s) != "IGMP";
+}
+
+/// Says what came to the port, if it had no packet for the stream and none that nobody wants.
+std::string what_came(const StreamSnapshot& s, const PortSnapshot& port) {
+    const auto of = [&port](PortOutcome o) { return port.rx[static_cast<std::size_t>(o)]; };
+    if (of(PortOutcome::stream) != 0)
+        return fmt::format("while other streams of {} had some", port.name);
+    if (port.rx_packets == 0)
+        return {};
+    if (const std::uint64_t wrong = of(PortOutcome::bad_checksum); wrong != 0)
+        return fmt::format("while {} had {} with a wrong checksum{}", port.name, counted(wrong, "packets"),
+                           may_use_ipv6(s) ? ", or without the one that IPv6 demands" : "");
+    if (const std::uint64_t cut = of(PortOutcome::incomplete); cut != 0)
+        return fmt::format("while {} had {} of packets that were never whole", port.name,
+                           counted(cut, "IP fragments"));
+    return fmt::format("while {} had other packets than UDP{}", port.name,
+                       of(PortOutcome::not_udp) != 0 && may_use_ipv6(s)
+                           ? ", or some behind a routing header or long options of IPv6"
+                           : "");
+}
+
 /// Returns whether the stream had packets, and has had none for longer than it may.
 bool has_become_silent(const StreamSnapshot& s) {
     return s.received != 0 && s.health == name_of(StreamEvent::silent);
@@ -120,15 +148,17 @@ std::optional<Finding> became_silent(const StreamSnapshot& s, const Advice& advi
         return std::nullopt;
     const double seconds = snapshot.duration_s - (s.last_event ? s.last_event->at_s : s.changed_s);
     const std::vector<const PortSnapshot*> down = ports_without_link(snapshot, s);
-    return Finding{Cause::nothing_came, Stage::network, s.name,
-                   static_cast<std::uint64_t>(std::max(seconds, 1.0)), "seconds",
-                   down.empty() ? fmt::format("without a packet since it became silent; {} had come before",
-                                              counted(s.received, "packets"))
-                                : without_link(down),
-                   // Its endpoints were right before. Packets for nobody may be its own, sent elsewhere.
-                   !down.empty()          ? mend_links(down)
-                   : port->strays.empty() ? look_for_sender(s, *port, advice)
-                                          : find_sender(s, *port, advice)};
+    const std::string senders = named_senders(snapshot, s.name);
+    return Finding{
+        Cause::nothing_came, Stage::network, s.name, static_cast<std::uint64_t>(std::max(seconds, 1.0)),
+        "seconds",
+        down.empty() ? fmt::format("without a packet since it became silent; {} had come before{}{}",
+                                   counted(s.received, "packets"), senders.empty() ? "" : ", from ", senders)
+                     : without_link(down),
+        // Its endpoints were right before. Packets for nobody may be its own, sent elsewhere.
+        !down.empty()          ? mend_links(down)
+        : port->strays.empty() ? look_for_sender(s, *port, advice)
+                               : find_sender(s, *port, advice)};
 }
 
 }  // namespace
@@ -177,11 +207,9 @@ std::optional<Finding> nothing_came_finding(const StreamSnapshot& s, const Advic
         std::ranges::move(find_sender(s, *port, advice), std::back_inserter(refused->cures));
         return say(std::move(refused->what), std::move(refused->cures));
     }
-    return say(of(PortOutcome::stream) != 0
-                   ? fmt::format("without a packet, while other streams of {} had some", port->name)
-               : port->rx_packets != 0
-                   ? fmt::format("without a packet, while {} had other packets than UDP", port->name)
-                   : fmt::format("without a packet, and {} had none at all", port->name),
+    const std::string came = what_came(s, *port);
+    return say(came.empty() ? fmt::format("without a packet, and {} had none at all", port->name)
+                            : "without a packet, " + came,
                find_sender(s, *port, advice));
 }
 

@@ -64,7 +64,8 @@ std::vector<Finding> path_findings(const StreamSnapshot& s, double seconds, cons
         all.push_back({Cause::duplicates, Stage::network, s.name, renewed, "packets",
                        "came again after both paths had brought them: a sender began anew with heap counts "
                        "of before, or both paths repeat packets",
-                       "give a sender that begins anew other heap counts, or lower `history_time`"});
+                       fmt::format("give a sender that begins anew other heap counts, or lower {}",
+                                   advice.is_by_option() ? "`--history-time`" : "`history_time`")});
     for (std::size_t path = 0; path < s.path_ports.size(); path++) {
         const std::string port = path_name(s, path);
         if (const std::uint64_t repeated = s.paths[path].repeated - by_both / kMaxPaths; repeated != 0)
@@ -77,10 +78,11 @@ std::vector<Finding> path_findings(const StreamSnapshot& s, double seconds, cons
             s.paths[path].packets == 0 ? missing_packets(s, path) : lost_packets(s, path);
         if (missing == 0)
             continue;
-        if (s.paths[path].packets == 0 && seconds >= kFirstPacket)
+        if (s.path_is_silent[path] || (s.paths[path].packets == 0 && seconds >= kFirstPacket))
             all.push_back(
                 {Cause::path_silent, Stage::network, s.name, missing, "packets",
-                 fmt::format("came by one path alone: the path by port {} has brought nothing", port),
+                 fmt::format("came by one path alone: the path by port {} {}", port,
+                             s.paths[path].packets == 0 ? "has brought nothing" : "brings nothing any more"),
                  for_silent(s, path, advice)});
         else if (s.paths[path].packets != 0)
             all.push_back(
@@ -93,16 +95,16 @@ std::vector<Finding> path_findings(const StreamSnapshot& s, double seconds, cons
     return all;
 }
 
-std::string late_path(const StreamSnapshot& s) {
+std::string late_path(const StreamSnapshot& s, std::string_view parts) {
     std::uint64_t all = 0;
     for (const PathCounters& path : s.paths)
         all += path.late;
     for (std::size_t path = 0; path < s.path_ports.size(); path++)
         if (2 * s.paths[path].late > all)
             return fmt::format(
-                ", most of them by port {}: that path is behind the other one by more than the "
-                "heaps that may be open",
-                path_name(s, path));
+                ", most of them by port {}: that path is behind the other one by more than the {} that may "
+                "be open",
+                path_name(s, path), parts);
     return {};
 }
 

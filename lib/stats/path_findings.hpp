@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stats/advice.hpp"
@@ -14,7 +15,7 @@ namespace spead::stats {
 /// has been received.
 std::vector<Finding> path_findings(const StreamSnapshot& s, double seconds, const Advice& advice);
 /// Returns the end of a sentence about late packets that names the path of most of them; empty: there is
-/// none.
-std::string late_path(const StreamSnapshot& s);
+/// none. `parts`: what may be open, "heaps" or "chunks".
+std::string late_path(const StreamSnapshot& s, std::string_view parts);
 
 }  // namespace spead::stats

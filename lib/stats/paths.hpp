@@ -36,13 +36,16 @@ inline std::uint64_t lost_packets(const StreamSnapshot& s, std::size_t path) noe
     return of.passed > own ? of.passed - own : 0;
 }
 
-/// Returns the packets that came again long after both paths had brought them.
+/// Returns the packets that came again long after both paths had brought them. Copies of packets from before
+/// the counts began are not among them.
 inline std::uint64_t renewed_packets(const StreamSnapshot& s) noexcept {
     std::uint64_t redundant = 0;
-    for (const PathCounters& path : s.paths)
+    std::uint64_t expected = unique_packets(s);
+    for (const PathCounters& path : s.paths) {
         redundant += path.redundant;
-    const std::uint64_t all = unique_packets(s);
-    return redundant > all ? redundant - all : 0;
+        expected += path.awaited_before;
+    }
+    return redundant > expected ? redundant - expected : 0;
 }
 
 /// Returns the name of the path's port, with the path's number if both are on one port.

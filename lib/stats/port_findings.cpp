@@ -10,25 +10,35 @@
 #include "base/counted.hpp"
 #include "base/outcome.hpp"
 #include "base/shell_word.hpp"
+#include "stats/chunk_findings.hpp"
 #include "stats/fragment_findings.hpp"
 #include "stats/loss_record.hpp"
+#include "stats/near_loss_findings.hpp"
+#include "stats/near_losses.hpp"
 #include "stats/nothing_came_finding.hpp"
+#include "stats/stream_cures.hpp"
 
 namespace spead::stats {
 
 namespace {
 
-/// Holds the seconds of absence that other work on the CPU does not explain.
-constexpr double kStopped = 0.5;
-/// Holds the part of the packets for no stream, one in so many, above which their destination is named.
-constexpr std::uint64_t kMostNamed = 4;
-
 std::uint64_t of(const PortSnapshot& p, PortOutcome o) {
     return p.rx[static_cast<std::size_t>(o)];
 }
 
-std::string time_off(double seconds) {
-    return seconds < 1 ? fmt::format("{:.3g} ms", seconds * 1000) : fmt::format("{:.1f} s", seconds);
+/// Returns whether a stream has packets, but none of a sender that it should have: its rate is too low, or a
+/// place of its chunks has never come.
+bool lacks_senders(const StreamSnapshot& s) {
+    return s.received != 0 && (s.health.find("slow") != s.health.npos || lacks_place(s));
+}
+
+/// Counts losses beside short absences of an lcore as those of a short queue, if these are many times more:
+/// they come without absences, too.
+void blame_the_queue(MissedWhile& why) {
+    constexpr std::uint64_t kManyMore = 4;
+    if (why.longest_s >= NearLosses::kLongLoop || why.idle / kManyMore < why.interrupted)
+        return;
+    why.idle += std::exchange(why.interrupted, 0);
 }
 
 std::string percent(double share) {
@@ -71,7 +81,6 @@ class PortFindings {
     std::string sender_of_strays(const TalkerSnapshot& t) const;
     const LcoreSnapshot* lcore_of(unsigned lcore) const;
     Cures for_slow(unsigned lcore) const;
-    Cures for_interrupted(const MissedWhile& why) const;
     Cures for_short_ring() const;
     /// Returns what else the kernel counts with packets that found no room; empty: nothing.
     std::string or_wrong() const;
@@ -83,8 +92,19 @@ class PortFindings {
 };
 
 void PortFindings::checksums() {
+    const auto is_v6 = [](const std::string& endpoint) { return endpoint.starts_with('['); };
+    const auto has_v6 = [&](const StreamSnapshot& s) {
+        return s.comes_by(p_.name) && (std::ranges::any_of(s.endpoints, is_v6) ||
+                                       std::ranges::any_of(s.path_endpoints, [&](const auto& of_path) {
+                                           return std::ranges::any_of(of_path, is_v6);
+                                       }));
+    };
+    Cures cures = "look at cables, transceivers and the sender";
+    if (std::ranges::any_of(advice_.snapshot().streams, has_v6))
+        cures.push_back(
+            "over IPv6, let the sender write the UDP checksum: 0 is a wrong one there (RFC 8200)");
     add(Cause::bad_checksums, Stage::network, of(p_, PortOutcome::bad_checksum), "packets",
-        "had a wrong checksum", "look at cables, transceivers and the sender");
+        "had a wrong checksum", std::move(cures));
 }
 
 Cures PortFindings::for_long_frames() const {
@@ -143,42 +163,6 @@ Cures PortFindings::for_slow(unsigned lcore) const {
     return cures;
 }
 
-Cures PortFindings::for_interrupted(const MissedWhile& why) const {
-    Cures cures;
-    const LcoreSnapshot* const l = lcore_of(why.interrupted_lcore);
-    const RunSettings& run = advice_.snapshot().settings;
-    const bool stopped = why.longest_s >= kStopped;
-    if (stopped)
-        append(cures,
-               "was the program stopped (SIGSTOP, a debugger), or the machine suspended? If not, other "
-               "programs took its CPU");
-    if (l == nullptr || run.cpus.empty()) {
-        append(cures, "give the lcore a CPU of its own (isolcpus, no other work there)");
-    } else {
-        append(cures,
-               fmt::format("see which programs run on CPU {0}: `ps -eLo psr,pcpu,pid,comm --sort=-pcpu | "
-                           "awk '$1 == {0}'`",
-                           l->cpu));
-        std::vector<unsigned> rest = run.cpus;
-        std::erase_if(rest, [this](unsigned cpu) {
-            return std::ranges::any_of(advice_.snapshot().lcores,
-                                       [cpu](const auto& o) { return o.cpu == cpu; });
-        });
-        if (!rest.empty())
-            append(cures,
-                   fmt::format(
-                       "move them away: `taskset -acp {} PID`, with the PID of each that is neither this "
-                       "program nor a part of the kernel",
-                       cpus_text(rest)));
-        if (!run.idle_cpus.empty())
-            append(cures, advice_.other_cpu(*l, p_, false));
-        append(cures,
-               fmt::format("give the lcore a CPU of its own for good: boot with `isolcpus={}`", l->cpu));
-    }
-    append(cures, or_wrong());
-    return cures;
-}
-
 Cures PortFindings::for_short_ring() const {
     Cures cures = advice_.raise_buffer(p_);
     if (std::ranges::any_of(advice_.snapshot().lcores, [this](const LcoreSnapshot& l) {
@@ -202,27 +186,34 @@ void PortFindings::missed() {
     if (std::ranges::none_of(snapshot.streams, [this](const auto& s) { return s.comes_by(p_.name); }))
         return;
     MissedWhile why = p_.missed_while;
+    why.at_start = std::max(why.at_start, std::min(p_.missed_at_start, p_.nic.missed));
     explain_missed(why, p_.nic.missed - std::min(p_.nic.missed, why.explained()), p_, snapshot.lcores,
                    snapshot.ticks_per_second);
+    blame_the_queue(why);
     add(Cause::lcore_too_slow, Stage::lcore, why.busy, "packets",
         fmt::format("were lost before they could be fetched: lcore {} did not keep up (busy {} of the time, "
                     "{} of its bursts were full)",
                     why.busy_lcore, percent(why.most_busy), percent(why.most_full)),
         for_slow(why.busy_lcore));
     add(Cause::lcore_interrupted, Stage::lcore, why.interrupted, "packets",
-        fmt::format("were lost before they could be fetched: lcore {} was off its CPU for up to {}",
-                    why.interrupted_lcore, time_off(why.longest_s)),
-        for_interrupted(why));
+        fmt::format("were lost before they could be fetched: lcore {} was off its CPU for up to {}{}",
+                    why.interrupted_lcore, time_off(why.longest_s),
+                    why.longest_s < kStopped ? ", because other work had it" : ""),
+        with(keep_on_cpu(lcore_of(why.interrupted_lcore), p_, why.longest_s, advice_), or_wrong()));
     add(Cause::engine_too_slow, Stage::memory, why.engine_behind, "packets",
         fmt::format("were lost before they could be fetched: an engine had not moved enough payload to take "
                     "more ({} left packets in the queue)",
                     counted(p_.rx_gather_full, "polls")),
         Cures{"send less to this engine, or in larger packets",
               "receive a stream of it without one (--heap-memory none)"});
+    add(Cause::missed_at_start, Stage::port, why.at_start, "packets",
+        "came when the port had started and no lcore fetched yet, and found its queue full",
+        "no action is needed unless their number grows without a start of the port; for none, let the sender "
+        "begin later");
     add(Cause::receive_ring_short, Stage::port, why.idle, "packets",
         p_.settings.socket_buffer != 0
             ? fmt::format("were lost before they could be fetched, although the lcore had time: more came at "
-                          "once than its sockets hold (buffer_size: {} bytes each)",
+                          "once than its sockets hold, {} bytes each",
                           p_.settings.socket_buffer)
         : p_.rx_descriptors == 0
             ? std::string("were lost before they could be fetched, although the lcore had time")
@@ -254,6 +245,12 @@ void PortFindings::no_buffers() {
                    : advice_.set_at_start(*holder, kHeldBuffers,
                                           value_text(kHeldBuffers, std::min(2 * holder->settings.held_buffers,
                                                                             kHeldBuffers.most))));
+    if (p_.buffers && p_.buffers_near.times != 0)
+        add(Cause::buffers_nearly_out, Stage::port, p_.buffers_near.times, "times",
+            fmt::format("only {} of {} packet buffers were free{}: nothing was lost yet",
+                        p_.buffers_near.of - p_.buffers_near.most, p_.buffers_near.of,
+                        held == 0 ? std::string() : fmt::format(", and filters hold {}", held)),
+            cures);
     add(Cause::no_buffers, Stage::port, p_.nic.no_mbuf, "times", std::move(what), std::move(cures));
 }
 
@@ -281,24 +278,30 @@ std::string PortFindings::sender_of_strays(const TalkerSnapshot& t) const {
 }
 
 /// Finds other traffic. It is normal on a port, so it is reported only if a stream gets nothing, or hardly
-/// anything.
+/// anything; or if a stream lacks senders, and packets go to a destination beside its endpoints.
 void PortFindings::unmatched() {
     const std::uint64_t count = of(p_, PortOutcome::unmatched);
     if (count == 0)
         return;
     std::vector<std::string> without;
+    std::vector<std::string> lacking;
     const StreamSnapshot* waiting = nullptr;
+    const StreamSnapshot* beside = nullptr;
     const StreamSnapshot* any = nullptr;
     for (const StreamSnapshot& s : advice_.snapshot().streams) {
         if (!s.comes_by(p_.name))
             continue;
         any = any == nullptr ? &s : any;
+        if (lacks_senders(s) && !Advice::destination_beside(s, p_).empty()) {
+            beside = beside == nullptr ? &s : beside;
+            lacking.push_back(s.name);
+        }
         if (!waits_for_packets(s))
             continue;
         waiting = waiting == nullptr ? &s : waiting;
         without.push_back(s.name);
     }
-    if (without.empty() && count <= of(p_, PortOutcome::stream))
+    if (without.empty() && lacking.empty() && count <= of(p_, PortOutcome::stream))
         return;
     std::string from;
     for (const TalkerSnapshot& t : p_.talkers)
@@ -310,12 +313,16 @@ void PortFindings::unmatched() {
         if (s.packets > count / kMostNamed)
             seen.push_back(s.endpoint);
     std::ranges::sort(seen);
-    const StreamSnapshot* const stream = waiting != nullptr ? waiting : any;
+    const StreamSnapshot* const stream = waiting != nullptr ? waiting : beside != nullptr ? beside : any;
+    std::string meanwhile;
+    if (!without.empty())
+        meanwhile = fmt::format(", while {} received nothing", fmt::join(without, ", "));
+    if (!lacking.empty())
+        meanwhile += fmt::format("{} {} {} packets", without.empty() ? ", while" : ", and",
+                                 fmt::join(lacking, ", "), word_for(lacking.size(), "lacks", "lack"));
     add(Cause::unmatched, Stage::classify, count, "packets",
         fmt::format("were for groups, ports or sources that no stream names{}{}{}", from,
-                    seen.empty() ? std::string() : fmt::format(" to {}", fmt::join(seen, ", ")),
-                    without.empty() ? std::string()
-                                    : fmt::format(", while {} received nothing", fmt::join(without, ", "))),
+                    seen.empty() ? std::string() : fmt::format(" to {}", fmt::join(seen, ", ")), meanwhile),
         stream == nullptr ? Cures("compare the endpoints with the sender's destinations")
                           : advice_.receive_strays(*stream, p_));
 }

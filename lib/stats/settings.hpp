@@ -27,6 +27,8 @@ struct StreamSettings {
     bool own_memory = false;     ///< its heaps do not lie in [memory] heaps
     bool needs_all = false;      ///< its start is refused without the memory for all open heaps
     bool file_for_each = false;  ///< its sink makes a file for each heap or chunk
+    bool is_lossless = false;    ///< its ports lose nothing while they wait
+    bool waits = false;          ///< for its consumer, rather than lose heaps
     std::string poll;            ///< the idle mode that it asks its lcores for
     std::string placement;       ///< of heaps in chunks, as the user wrote it
     std::string directory;       ///< of the sink, if it writes to one
@@ -48,6 +50,9 @@ struct PortSettings {
     /// does.
     std::uint64_t larger_buffer = 0;
     std::uint64_t larger_queue = 0;
+    /// Holds the device string that gives a longer queue where it fixes the length itself, and that queue's
+    /// length is `larger_queue`; empty: none does.
+    std::string longer_device;
     std::uint64_t buffer_size = 0;    ///< bytes asked for
     std::uint64_t socket_buffer = 0;  ///< bytes that the kernel granted; 0: the port has no kernel sockets
     std::uint64_t reassemble_datagrams = 0;
@@ -57,14 +62,15 @@ struct RunSettings {
     /// Holds the words before a command of the prompt, as a shell reads them: "dpdk-spead attach PATH --";
     /// empty: the process has no control socket.
     std::string attach;
-    bool own_prompt = false;          ///< it has a prompt at its own terminal
-    std::string configuration;        ///< its file; empty: it has none
-    bool by_options = false;          ///< without a file, options of the command line set its values
-    std::uint64_t heap_memory = 0;    ///< [memory] heaps
-    std::uint64_t memory_free = 0;    ///< MemAvailable of the machine
-    std::uint64_t socket_limit = 0;   ///< net.core.rmem_max
-    std::vector<unsigned> cpus;       ///< that lcores and other threads of the process may use
-    std::vector<unsigned> idle_cpus;  ///< whose lcores neither receive nor send
+    bool own_prompt = false;             ///< it has a prompt at its own terminal
+    std::string configuration;           ///< its file; empty: it has none
+    bool by_options = false;             ///< without a file, options of the command line set its values
+    std::uint64_t heap_memory = 0;       ///< [memory] heaps
+    std::uint64_t memory_free = 0;       ///< MemAvailable of the machine
+    std::uint64_t socket_limit = 0;      ///< net.core.rmem_max
+    std::vector<unsigned> allowed_cpus;  ///< that the process may use
+    std::vector<unsigned> cpus;          ///< of these, those that lcores may use
+    std::vector<unsigned> idle_cpus;     ///< whose lcores neither receive nor send
 };
 
 }  // namespace spead::stats

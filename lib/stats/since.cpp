@@ -67,6 +67,7 @@ void take_stream(StreamSnapshot& s, const StreamSnapshot& base) {
     s.chunks.take(base.chunks);
     for (std::size_t path = 0; path < kMaxPaths; path++)
         s.paths[path].take(base.paths[path]);
+    s.cut_sources.take(base.cut_sources);
     s.late_sources.take(base.late_sources);
     s.future_sources.take(base.future_sources);
     for (AxisPresence& axis : s.axes)
@@ -74,10 +75,21 @@ void take_stream(StreamSnapshot& s, const StreamSnapshot& base) {
             axis.take(before);
     take_each(s.events, base.events);
     take(s.cut_at_start.heaps, base.cut_at_start.heaps);
+    take(s.cut_at_start.by_change, base.cut_at_start.by_change);
+    take(s.cut_at_start.in_chunks, base.cut_at_start.in_chunks);
+    take(s.queue_near.times, base.queue_near.times);
+    take(s.pool_near.times, base.pool_near.times);
     take(s.dropped_while.queue_full, base.dropped_while.queue_full);
     take(s.dropped_while.memory_held, base.dropped_while.memory_held);
+    s.dropped_while.full_s = std::max(0.0, s.dropped_while.full_s - base.dropped_while.full_s);
+    s.dropped_while.room_s = std::max(0.0, s.dropped_while.room_s - base.dropped_while.room_s);
     take(s.no_memory_while.consumer_held, base.no_memory_while.consumer_held);
     take(s.no_memory_while.pool_full, base.no_memory_while.pool_full);
+    for (SinkLoss& loss : s.sink_losses)
+        for (const SinkLoss& before : base.sink_losses)
+            if (before.lack == loss.lack)
+                take(loss.count, before.count);
+    std::erase_if(s.sink_losses, [](const SinkLoss& loss) { return loss.count == 0; });
     for (EndpointSnapshot& e : s.by_endpoint)
         if (const EndpointSnapshot* const before = find(base.by_endpoint, e.name)) {
             take(e.packets, before->packets);
@@ -124,10 +136,13 @@ void take_port(PortSnapshot& p, const PortSnapshot& base) {
     take(p.nic.no_mbuf, base.nic.no_mbuf);
     take(p.nic.errors, base.nic.errors);
     take(p.nic.send_errors, base.nic.send_errors);
+    take(p.buffers_near.times, base.buffers_near.times);
     take(p.missed_while.busy, base.missed_while.busy);
     take(p.missed_while.interrupted, base.missed_while.interrupted);
     take(p.missed_while.engine_behind, base.missed_while.engine_behind);
     take(p.missed_while.idle, base.missed_while.idle);
+    take(p.missed_while.at_start, base.missed_while.at_start);
+    take(p.missed_at_start, base.missed_at_start);
 }
 
 void take_received(std::vector<LcoreSnapshot::Received>& shares,
@@ -137,6 +152,11 @@ void take_received(std::vector<LcoreSnapshot::Received>& shares,
             s.received -= before->received;
 }
 
+void take_warnings(LcoreSnapshot& l, const LcoreSnapshot& base) {
+    take(l.silences, base.silences);
+    take(l.held_up.times, base.held_up.times);
+}
+
 void take_lcore(LcoreSnapshot& l, const LcoreSnapshot& base) {
     take_received(l.streams, base.streams);
     l.removed -= base.removed;
@@ -144,7 +164,7 @@ void take_lcore(LcoreSnapshot& l, const LcoreSnapshot& base) {
         if (find_same(l.streams, s) == nullptr)
             l.removed -= s.received;
     take_received(l.ports, base.ports);
-    take(l.silences, base.silences);
+    take_warnings(l, base);
     l.bursts -= base.bursts;
     l.full_bursts -= base.full_bursts;
     take_each(l.burst_sizes, base.burst_sizes);
@@ -167,6 +187,20 @@ void take_findings(std::vector<Finding>& findings, const std::vector<Finding>& b
                     left = take(f.count, left);
     }
     std::erase_if(findings, [](const Finding& f) { return f.count == 0; });
+}
+
+void take_engines(std::vector<EngineSnapshot>& engines, const std::vector<EngineSnapshot>& base) {
+    for (EngineSnapshot& e : engines)
+        if (const EngineSnapshot* const before = find(base, e.name)) {
+            // One that goes on counts, too.
+            take(e.stalls, before->stalls - (before->stalled_s > 0 ? 1 : 0));
+            e.all_stalled_s = std::max(e.stalled_s, e.all_stalled_s - before->all_stalled_s);
+        }
+}
+
+const LcoreSnapshot* find_lcore(const std::vector<LcoreSnapshot>& all, unsigned lcore) {
+    const auto found = std::ranges::find(all, lcore, &LcoreSnapshot::lcore);
+    return found == all.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -196,12 +230,10 @@ Snapshot since(Snapshot now, const Snapshot& base) {
     for (PortSnapshot& p : now.ports)
         if (const PortSnapshot* const before = find(base.ports, p.name))
             take_port(p, *before);
-    for (LcoreSnapshot& l : now.lcores) {
-        const auto before = std::find_if(base.lcores.begin(), base.lcores.end(),
-                                         [&](const LcoreSnapshot& b) { return b.lcore == l.lcore; });
-        if (before != base.lcores.end())
+    for (LcoreSnapshot& l : now.lcores)
+        if (const LcoreSnapshot* const before = find_lcore(base.lcores, l.lcore))
             take_lcore(l, *before);
-    }
+    take_engines(now.engines, base.engines);
     if (now.findings)
         take_findings(*now.findings, base.findings.value_or(std::vector<Finding>{}));
     return now;
@@ -219,6 +251,10 @@ Snapshot since_changes(Snapshot now, const Snapshot& base) {
     for (PortSnapshot& p : now.ports)
         if (const PortSnapshot* const before = find(base.ports, p.name))
             take_port(p, *before);
+    for (LcoreSnapshot& l : now.lcores)
+        if (const LcoreSnapshot* const before = find_lcore(base.lcores, l.lcore))
+            take_warnings(l, *before);
+    take_engines(now.engines, base.engines);
     return now;
 }
 

@@ -13,8 +13,9 @@ namespace spead::stats {
 /// heap that turned out to carry stream control only) does not go below zero.
 Snapshot since(Snapshot now, const Snapshot& base);
 
-/// Returns `now` with the counts of streams, senders and ports less those in `base`, for parts that it has.
-/// All else stays as it is: `base` has parts as of their last changes, of different times.
+/// Returns `now` with the counts of streams, senders and ports less those in `base`, for parts that it has,
+/// and with the warnings of lcores less those. All else stays as it is: `base` has parts as of their last
+/// changes, of different times.
 Snapshot since_changes(Snapshot now, const Snapshot& base);
 
 }  // namespace spead::stats

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "stats/advice.hpp"
 #include "stats/finding.hpp"
@@ -11,8 +11,9 @@
 
 namespace spead::stats {
 
-/// Returns why a stream's sink did not write `count` of its heaps or chunks; none: it wrote all.
-std::optional<Finding> unwritten_finding(const StreamSnapshot& s, std::uint64_t count, std::string_view unit,
-                                         const Advice& advice);
+/// Returns why a stream's sink did not write `count` of its heaps or chunks, a finding for each reason; none:
+/// it wrote all.
+std::vector<Finding> unwritten_findings(const StreamSnapshot& s, std::uint64_t count, std::string_view unit,
+                                        const Advice& advice);
 
 }  // namespace spead::stats

@@ -4,7 +4,9 @@
 #include <map>
 #include <numeric>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include "stats/phrases.hpp"
 
 namespace spead::stats {
 
@@ -166,6 +168,7 @@ void StreamSnapshot::add(const StreamCounters& block, std::uint64_t delivered, s
     lent_now += block.lent_now;
     lend_full += block.lend_full;
     longest_header = std::max(longest_header, block.longest_header);
+    cut_sources.add(block.cut_sources);
     lcores_direct += block.goes_direct;
     lcores_tracked += block.goes_tracked;
     chunks.callback_calls += block.callback.calls;
@@ -209,6 +212,7 @@ void StreamSnapshot::add(const StreamSnapshot& other) {
     lent_now += other.lent_now;
     lend_full += other.lend_full;
     longest_header = std::max(longest_header, other.longest_header);
+    cut_sources.add(other.cut_sources);
     heaps_verified += other.heaps_verified;
     heaps_wrong += other.heaps_wrong;
     chunks.add(other.chunks);
@@ -251,6 +255,17 @@ std::string LcoreSnapshot::silence() const {
         return {};
     return fmt::format("{} has not answered for {:.1f} s{}{}", where(), silent_s,
                        activity.empty() ? "" : ": ", activity);
+}
+
+std::string EngineSnapshot::where() const {
+    return "engine " + name;
+}
+
+std::string EngineSnapshot::stall() const {
+    if (stalled_s <= 0)
+        return {};
+    return fmt::format("the engine `{}` has moved nothing for {:.1f} s{}{}", name, stalled_s,
+                       streams.empty() ? "" : "; ", wait_for_it(streams));
 }
 
 std::vector<std::string> broken_identities(const Snapshot& snapshot) {

@@ -31,7 +31,7 @@ struct EndpointSnapshot {
     bool not_new = false;     ///< had packets before the counters were cleared
 };
 
-/// Names the health of a stream, watched or not, with a silent lcore.
+/// Names the health of a stream, watched or not, with a silent lcore, or with an engine that stands still.
 inline constexpr std::string_view kStalled = "stalled";
 
 /// Holds the last event of a stream.
@@ -88,6 +88,7 @@ struct StreamSnapshot {
     std::uint64_t lend_full = 0;  ///< heaps that were copied, all or the rest, for want of such buffers
     /// Holds the bytes of a frame before its payload, the most of packets that count as header_in_device.
     std::uint32_t longest_header = 0;
+    FewSources cut_sources;  ///< of those packets
 
     // Only of a stream with chunks.
     ChunkCounts chunks;
@@ -139,9 +140,12 @@ struct StreamSnapshot {
     std::uint64_t queue_most_minute = 0;  ///< queue_most within the last minute
     std::uint64_t pool_most_minute = 0;
     std::uint64_t queue_most_now = 0;  ///< queue_most since the snapshot before
-    DroppedWhile dropped_while;        ///< of heaps_dropped_full
-    CutAtStart cut_at_start;           ///< of heaps that stayed incomplete
-    NoMemoryWhile no_memory_while;     ///< of packets that had no memory for their heap
+    std::uint64_t pool_most_now = 0;
+    NearLoss queue_near;            ///< places of the hand-over queue
+    NearLoss pool_near;             ///< bytes of heap memory
+    DroppedWhile dropped_while;     ///< of heaps_dropped_full
+    CutAtStart cut_at_start;        ///< of heaps that stayed incomplete
+    NoMemoryWhile no_memory_while;  ///< of packets that had no memory for their heap
     /// Lists unicast addresses of its endpoints that no network interface here has, so that ARP for them is
     /// not answered; filled in while nothing comes.
     std::vector<std::string> unowned;
@@ -149,11 +153,11 @@ struct StreamSnapshot {
     // Only for watched streams.
     std::string
         health;  ///< "ok", "silent", "losing", "slow", "losing, slow"; empty: not watched. Or kStalled
+    std::array<bool, kMaxPaths> path_is_silent{};  ///< it brings nothing, while the other path does
     std::array<std::uint64_t, kStreamEvents> events{};
     std::optional<LastEvent> last_event;
 
-    std::string sink_loss;  ///< why its sink lost heaps or chunks without having failed; empty: it did not
-    bool sink_lacks_place = false;  ///< that was for want of a place in its files, and not of room
+    std::vector<SinkLoss> sink_losses;  ///< heaps or chunks that its sink lost without having failed
     std::string sink_failure;  ///< why its sink takes no more heaps, and how much it has kept; empty: it does
 
     // As configured.
@@ -318,6 +322,7 @@ struct PortSnapshot {
         std::uint32_t size = 0;
         std::uint32_t fewest_free = 0;         ///< when looked at, every millisecond
         std::uint32_t fewest_free_minute = 0;  ///< within the last minute
+        std::uint32_t fewest_free_now = 0;     ///< since the snapshot before
     };
     std::optional<Buffers> buffers;
     std::uint64_t rx_descriptors = 0;  ///< of a receive queue
@@ -329,6 +334,8 @@ struct PortSnapshot {
     std::uint64_t talkers_others = 0;        ///< packets of senders that are not among them
     std::uint64_t talkers_unattributed = 0;  ///< packets that are no IPv4 datagrams, or await the next sample
     MissedWhile missed_while;                ///< of nic.missed
+    std::uint64_t missed_at_start = 0;       ///< of nic.missed: when no lcore fetched yet, after its starts
+    NearLoss buffers_near;                   ///< buffers that were taken
     /// Lists packets without a rule that went to the kernel, most packets first; filled in while a stream
     /// gets nothing, if the port's rules can count them.
     std::vector<PassedSnapshot> passed;
@@ -360,6 +367,7 @@ struct LcoreSnapshot {
     LcoreCounters counters;
     std::uint64_t longest_loop_minute = 0;  ///< counters.longest_loop within the last minute
     std::uint64_t longest_loop_now = 0;     ///< ... since the detailed snapshot before
+    NearLoss held_up;                       ///< nanoseconds of a loop, of those that fill its port's queue
     std::uint64_t bursts = 0;               ///< of its receive queues, as the next two
     std::uint64_t full_bursts = 0;
     BurstSizes burst_sizes{};
@@ -370,6 +378,23 @@ struct LcoreSnapshot {
     /// Returns "lcore 2 on CPU 3 has not answered for 1.5 s: it is stopped, by a debugger or SIGSTOP"; empty:
     /// it answers.
     std::string silence() const;
+};
+
+/// Holds an engine that moves payload (`gather`).
+struct EngineSnapshot {
+    std::string name;  ///< "cuda"
+    /// Lists the streams whose packets wait while it stands still: those of the engine, and others of the
+    /// same receive queues.
+    std::vector<std::string> streams;
+    double quiet_s = 0;        ///< for how long it has moved nothing of what it has, however short that is
+    double stalled_s = 0;      ///< for how long it has stood still; 0: it works
+    std::uint64_t stalls = 0;  ///< how often it stood still, for a second or longer
+    double all_stalled_s = 0;  ///< all of them together
+
+    /// Returns "engine cuda".
+    std::string where() const;
+    /// Returns "the engine `cuda` has moved nothing for 1.5 s; s0, s1 wait for it"; empty: it works.
+    std::string stall() const;
 };
 
 /// Says which shard of its plan a run is. A whole plan is shard 0 of 1.
@@ -389,6 +414,7 @@ struct Snapshot {
     std::vector<std::string> capabilities{};  ///< "CAP_NET_RAW": the capabilities of the process
     ShardSnapshot shard{};
     std::vector<LcoreSnapshot> lcores;
+    std::vector<EngineSnapshot> engines;  ///< only in detailed snapshots
     std::vector<StreamSnapshot> streams;
     StreamSnapshot removed;  ///< streams that were removed during the run, all together
     std::vector<SendSnapshot> sends;

@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "base/counted.hpp"
 #include "base/shell_word.hpp"
 #include "stats/rates.hpp"
 
@@ -19,6 +20,10 @@ namespace {
 constexpr double kNearlyAll = 0.9;
 /// Holds how many times as many heaps a longer queue takes.
 constexpr std::uint64_t kLonger = 4;
+/// Holds the seconds of losses that say whether the consumer is always too slow, or pauses.
+constexpr double kLasting = 1;
+/// Holds the share of that time in which the queue of a consumer is full that is always too slow.
+constexpr double kMostly = 0.75;
 
 /// Returns the part of the heaps that the consumer took; 1: it is unknown.
 double share_taken(const StreamSnapshot& s) {
@@ -27,19 +32,25 @@ double share_taken(const StreamSnapshot& s) {
     return all > 0 && taken > 0 ? taken / all : 1;
 }
 
+double full_share(const DroppedWhile& why) {
+    return why.full_s / (why.full_s + why.room_s);
+}
+
 /// Returns whether the stream's sink writes somewhere.
 bool writes(const StreamSnapshot& s) {
     return !s.settings.directory.empty() || !s.settings.ring.empty();
 }
 
+/// Returns the number of threads that take heaps: there is one for each CPU without an lcore, and one if none
+/// is left. Equal to 0 if the CPUs are unknown.
+std::size_t consumer_threads(const Snapshot& run) {
+    return run.settings.allowed_cpus.empty() ? 0 : std::max<std::size_t>(cpus_without_lcores(run).size(), 1);
+}
+
 /// Returns the action for a stream whose thread may be held by the sink of another one; empty: there is none.
 std::string mend_other_sink(const StreamSnapshot& s, const Advice& advice) {
     const Snapshot& run = advice.snapshot();
-    // There is a thread for each CPU without an lcore.
-    const auto threads = std::ranges::count_if(run.settings.cpus, [&run](unsigned cpu) {
-        return std::ranges::none_of(run.lcores, [cpu](const LcoreSnapshot& l) { return l.cpu == cpu; });
-    });
-    if (writes(s) || static_cast<std::size_t>(threads) >= run.streams.size())
+    if (writes(s) || consumer_threads(run) >= run.streams.size())
         return {};
     const auto slow = std::ranges::find_if(run.streams, [](const StreamSnapshot& other) {
         return writes(other) && (other.heaps_without_place() != 0 || other.packets_without_memory() != 0 ||
@@ -65,6 +76,13 @@ Cures with(Cures first, Cures second) {
     first.insert(first.end(), std::make_move_iterator(second.begin()), std::make_move_iterator(second.end()));
     std::erase(first, std::string());
     return first;
+}
+
+std::string where_it_writes(const StreamSnapshot& s) {
+    const StreamSettings& set = s.settings;
+    if (!set.directory.empty())
+        return fmt::format(", which writes to {},", shell_word(set.directory));
+    return set.ring.empty() ? std::string() : fmt::format(", which writes to the ring {},", set.ring);
 }
 
 Cures roomier_ring(const StreamSnapshot& s, const Advice& advice) {
@@ -110,17 +128,53 @@ std::string other_directory(const StreamSnapshot& s, const Advice& advice) {
                                  : advice.set(s, kDirectory, "DIRECTORY");
 }
 
+bool lasts(const StreamSnapshot& s) {
+    const DroppedWhile& why = s.dropped_while;
+    return why.full_s + why.room_s >= kLasting ? full_share(why) > kMostly : share_taken(s) < kNearlyAll;
+}
+
+std::string how_long_slow(const StreamSnapshot& s) {
+    const DroppedWhile& why = s.dropped_while;
+    if (why.full_s + why.room_s < kLasting)
+        return {};
+    return lasts(s)
+               ? fmt::format(
+                     "; the queue stayed full, at {:.0f} % of the looks: the consumer is always too slow",
+                     full_share(why) * 100)
+               : fmt::format(
+                     "; the queue had room at {:.0f} % of the looks: the consumer pauses, or heaps come "
+                     "in bursts",
+                     100 - full_share(why) * 100);
+}
+
+Cures steadily_faster_consumer(const StreamSnapshot& s, const Advice& advice) {
+    Cures cures = faster_consumer(s, advice);
+    const std::size_t streams = advice.snapshot().streams.size();
+    const std::size_t threads = consumer_threads(advice.snapshot());
+    // More threads do not write more to a disk or ring; they may make more files.
+    if (writes(s) && !s.settings.file_for_each)
+        return with(std::move(cures), "or let the senders send less");
+    if (threads < streams && threads != 0)
+        cures.push_back(fmt::format("leave more CPUs without lcores: {} {} the heaps of {}",
+                                    counted(threads, "threads"), word_for(threads, "takes", "take"),
+                                    counted(streams, "streams")));
+    else if (threads != 0 && (s.endpoints.size() > 1 || s.by_endpoint.size() > 1))
+        cures.push_back(fmt::format(
+            "give a part of the endpoints of {} to a further stream: each has a thread for its consumer",
+            s.name));
+    cures.push_back("or let the senders send less");
+    return cures;
+}
+
 Cures longer_queue(const StreamSnapshot& s, const Advice& advice) {
-    std::string longer = advice.raise(s, kQueueDepth, kLonger);
-    const double share = share_taken(s);
-    if (share >= kNearlyAll && mend_other_sink(s, advice).empty())
-        return with(std::move(longer), faster_consumer(s, advice));
-    return with(
-        faster_consumer(s, advice),
-        longer.empty()
-            ? std::string()
-            : fmt::format("{}; this helps only if the consumer pauses, and it took {:.0f} % of the heaps",
-                          longer, share * 100));
+    if (lasts(s))
+        return steadily_faster_consumer(s, advice);
+    const std::uint64_t now = s.settings.queue_depth;
+    std::string longer = advice.raise_to(
+        s, kQueueDepth, std::max(kLonger * now, std::bit_ceil(now + s.dropped_while.most_of_once)));
+    if (!mend_other_sink(s, advice).empty())
+        return with(faster_consumer(s, advice), std::move(longer));
+    return with(std::move(longer), faster_consumer(s, advice));
 }
 
 Cures more_live(const StreamSnapshot& s, const Advice& advice, std::string other) {

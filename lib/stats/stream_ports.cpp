@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "base/endpoint.hpp"
 #include "stats/rates.hpp"
 
 namespace spead::stats {
@@ -42,6 +43,13 @@ std::vector<const PortSnapshot*> ports_without_link(const Snapshot& snapshot, co
         if (p.link_down && s.comes_by(p.name))
             found.push_back(&p);
     return found;
+}
+
+bool may_have_groups(const StreamSnapshot& s) {
+    return s.endpoints.empty() || std::ranges::any_of(s.endpoints, [](const std::string& text) {
+               return std::ranges::any_of(parse_endpoints(text),
+                                          [](const Endpoint& e) { return e.address.is_multicast(); });
+           });
 }
 
 std::string_view membership_protocol(const StreamSnapshot& s) {

@@ -18,6 +18,10 @@ std::optional<PortSnapshot> ports_of(const Snapshot& snapshot, const StreamSnaps
 /// Returns the ports of the stream that have no link, each once.
 std::vector<const PortSnapshot*> ports_without_link(const Snapshot& snapshot, const StreamSnapshot& s);
 
+/// Returns whether the stream may have a group among its endpoints. It has none if all of them are known and
+/// of hosts.
+bool may_have_groups(const StreamSnapshot& s);
+
 /// Returns the protocol by which the stream's groups are joined: "IGMP", "MLD" of IPv6, or "IGMP or MLD".
 std::string_view membership_protocol(const StreamSnapshot& s);
 

@@ -47,7 +47,16 @@ class FormatReader {
         std::uint16_t from;
         bool little;
         std::uint8_t shift;
+        std::uint8_t field;
         std::uint64_t mask;
+
+        std::uint64_t value(const std::uint8_t* head) const noexcept;
+    };
+    /// Compares the 8 bytes at `from` with fields that must have one value each, in the order of the packet.
+    struct Check {
+        std::uint16_t from;
+        std::uint64_t mask;
+        std::uint64_t value;
     };
     struct Term {
         std::uint32_t field;
@@ -62,23 +71,40 @@ class FormatReader {
         std::uint32_t end;
         std::uint64_t word;  ///< added to the sum: an item's mode and id
     };
+    /// Makes an item. Most are a field, which is loaded and stored at once: it needs no place among values.
+    struct Item {
+        Load load;
+        std::uint64_t word;  ///< mode and id
+        bool is_field;       ///< else it is the next one of sums_
+    };
     struct Condition {
         std::uint32_t field;
-        std::uint32_t begin;  ///< in values_
+        std::uint32_t begin;  ///< in values_, of all but the first value
         std::uint32_t end;
+        std::uint64_t first;
     };
     using Values = std::array<std::uint64_t, PacketFormat::kMaxFields>;
 
+    Load load_of(const PacketFormat& format, std::size_t field) const;
+    void add_check(const Load& load, std::uint64_t value);
     Sum compile(const PacketFormat::Sum& sum, std::uint64_t word);
     Condition compile(const PacketFormat::Condition& condition);
-    bool compute(const Sum& sum, const Values& values, std::uint64_t& result) const noexcept;
-    bool holds(const Condition& condition, const Values& values) const noexcept;
+    void add_item(const PacketFormat& format, const PacketFormat::Item& item);
+    /// Returns false when a value is below its first one, or between two steps.
+    bool add_terms(const Sum& sum, const Values& values, std::uint64_t& result) const noexcept;
+    bool holds(const Condition& condition, const Values& values) const noexcept {
+        return values[condition.field] == condition.first ||
+               (condition.begin != condition.end && is_other(condition, values[condition.field]));
+    }
+    bool is_other(const Condition& condition, std::uint64_t value) const noexcept;
 
     std::size_t header_;
     bool refuses_spead_;
-    std::vector<Load> loads_;
+    std::vector<Load> loads_;    ///< of the fields that sums, conditions and the length read
+    std::vector<Check> checks_;  ///< the required fields of one value, those of the same bytes together
     std::vector<Term> terms_;
-    std::vector<Sum> items_;
+    std::vector<Item> items_;
+    std::vector<Sum> sums_;  ///< of the items that are more than a field, in their order
     Sum count_;
     std::vector<std::uint64_t> values_;
     std::vector<Condition> required_;

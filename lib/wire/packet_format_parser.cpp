@@ -61,7 +61,9 @@ class FormatParser {
                 fmt::format("{}{}{}", list_of(kFormatStatements), names.empty() ? "" : "; or a known format",
                             names.empty() ? "" : names.substr(1)),
                 word == "spead" ? std::string(" (a stream without a format receives SPEAD)")
-                                : hint(word, kFormatStatements));
+                : find_format(word) != nullptr
+                    ? std::string(", a known format, which a text can only begin with")
+                    : hint(word, kFormatStatements));
         }
         may_follow_ = "";
         const TextReader before = reader_;

@@ -259,6 +259,7 @@ FAKE_CALL(cuMemAlloc_v2, DevicePointer* pointer, std::size_t bytes) {
 }
 
 FAKE_CALL(cuMemFree_v2, DevicePointer pointer) {
+    wait_while_stalled();
     const Result result = Gpu::get().free(pointer);
     FAIL_IF_ASKED(cuMemFree_v2);
     return result;

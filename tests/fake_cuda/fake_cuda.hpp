@@ -23,6 +23,7 @@
 ///                             that; SYMBOL:N, the N-th from now on
 ///   FAKE_CUDA_LATE_US=N       the GPU rests so long before each piece of work
 ///   FAKE_CUDA_STALL=1         it does no work
+///   FAKE_CUDA_STALL_FILE=FILE it does no work, and frees no memory, while there is such a file
 ///   FAKE_CUDA_DEVICES=0       there is no GPU
 ///   FAKE_CUDA_MANAGED=1       its memory is managed memory, which may move to the host
 namespace fake_cuda {
@@ -89,6 +90,9 @@ class Gpu {
     int owned_ = 0;
     std::size_t pending_ = 0;
 };
+
+/// Waits while there is the file of FAKE_CUDA_STALL_FILE, as drivers do that free memory.
+void wait_while_stalled();
 
 /// Returns whether this call has to fail.
 bool fails(const char* symbol);

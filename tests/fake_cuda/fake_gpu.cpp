@@ -38,7 +38,7 @@ class Wishes {
   public:
     Wishes() {
         for (const char* const name : {"FAKE_CUDA_FAIL", "FAKE_CUDA_LATE_US", "FAKE_CUDA_STALL",
-                                       "FAKE_CUDA_DEVICES", "FAKE_CUDA_MANAGED"})
+                                       "FAKE_CUDA_STALL_FILE", "FAKE_CUDA_DEVICES", "FAKE_CUDA_MANAGED"})
             if (const char* const value = std::getenv(name); value != nullptr)
                 set(name, value);
     }
@@ -76,6 +76,11 @@ class Wishes {
 // Never destroyed: the worker asks until the process ends.
 Wishes& wishes = *new Wishes;
 
+bool stalls() {
+    const std::string file = wishes.get("FAKE_CUDA_STALL_FILE");
+    return !wishes.get("FAKE_CUDA_STALL").empty() || (!file.empty() && access(file.c_str(), F_OK) == 0);
+}
+
 }  // namespace
 
 std::string wish(const char* name) {
@@ -84,6 +89,11 @@ std::string wish(const char* name) {
 
 void set_wish(const char* name, const char* value) {
     wishes.set(name, value);
+}
+
+void wait_while_stalled() {
+    for (const std::string file = wishes.get("FAKE_CUDA_STALL_FILE"); !file.empty() && stalls();)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 bool fails(const char* symbol) {
@@ -249,7 +259,7 @@ void Gpu::work() {
     std::unique_lock lock(mutex_);
     for (;;) {
         came_.wait_for(lock, std::chrono::milliseconds(10));
-        while (!queue_.empty() && wish("FAKE_CUDA_STALL").empty()) {
+        while (!queue_.empty() && !stalls()) {
             const Work next = std::move(queue_.front());
             queue_.pop_front();
             lock.unlock();

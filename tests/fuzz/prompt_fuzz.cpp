@@ -71,7 +71,9 @@ class Typing {
     static std::string line_of(const std::vector<std::string>& words) {
         std::string line;
         for (const std::string& word : words) {
-            line += (line.empty() ? "" : " ") + quoted_word(word);
+            if (!line.empty())
+                line += ' ';
+            line += quoted_word(word);
         }
         return line;
     }

@@ -55,17 +55,17 @@ class TwoPaths(namespaces.NamespaceTest):
             made[-1].setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, index)
         return made
 
-    def start_receiver(self, groups):
+    def start_receiver(self, groups, driver="af_packet"):
         plan = self.directory / "paths.toml"
         written = [f"[{group}]:{PORT}" if ":" in group else f"{group}:{PORT}" for group in groups]
         plan.write_text(
             f"""version = 1
             [[port]]
             name = "p0"
-            device = "net_af_packet0,iface=dut"
+            device = "net_{driver}0,iface=dut"
             [[port]]
             name = "p1"
-            device = "net_af_packet1,iface=dut2"
+            device = "net_{driver}1,iface=dut2"
             [[receive]]
             name = "s0"
             paths = ["p0", "p1"]
@@ -86,10 +86,10 @@ class TwoPaths(namespaces.NamespaceTest):
         self.assertIn(f"{written[0]} on p0 and {written[1]} on p1", running.text(1))
         return running
 
-    def check(self, groups, senders):
+    def check(self, groups, senders, driver="af_packet"):
         """Sends all heaps by both paths, but for what each loses; the second one dies in the middle."""
         source = random.Random(7)
-        running = self.start_receiver(groups)
+        running = self.start_receiver(groups, driver)
         packets = [packet for number in range(1, HEAPS + 1)
                    for packet in wire.heap(number, wire.verify_words(number, PAYLOAD // 4))]
         brought, repeated = (set(), set()), [0, 0]
@@ -128,6 +128,14 @@ class TwoPaths(namespaces.NamespaceTest):
     def test_of_ipv6_too(self):
         self.give_ipv6()
         self.check(GROUPS6, self.senders6())
+
+    # The group is the same on both interfaces, so that only these tell the paths apart.
+    def test_sockets_hear_one_group_on_two_interfaces_apart(self):
+        self.check(GROUPS[:1] * 2, self.senders(), "kernel")
+
+    def test_sockets_of_ipv6_do_so_too(self):
+        self.give_ipv6()
+        self.check(GROUPS6[:1] * 2, self.senders6(), "kernel")
 
 
 if __name__ == "__main__":

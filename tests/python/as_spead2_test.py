@@ -131,3 +131,20 @@ def test_modes_have_their_place():
     assert recv.StreamStatConfig("a", mode).mode is recv.StreamStatConfig.MAXIMUM
     assert pickle.loads(pickle.dumps(mode)) is mode
     assert repr(mode) == "<Mode.MAXIMUM: 1>"
+
+
+def test_all_senders_are_streams():
+    class Own(send.Stream):
+        pass
+
+    sync = [send.BytesStream(POOL), send.InprocStream(POOL, [ds.InprocQueue()]),
+            send.UdpStream(POOL, [("127.0.0.1", 9)]), send.Stream("127.0.0.1:9", "")]
+    waiting = [send.asyncio.InprocStream(POOL, [ds.InprocQueue()]), send.asyncio.Stream("127.0.0.1:9", "")]
+    for stream in sync + waiting:
+        assert isinstance(stream, send.Stream) and issubclass(type(stream), send.Stream)
+        assert isinstance(stream, send.SyncStream) == (stream in sync)
+        assert not isinstance(stream, Own) and not issubclass(type(stream), Own)
+    assert issubclass(Own, send.Stream) and issubclass(send.UdpIbvStream, send.Stream)
+    assert isinstance(Own("127.0.0.1:9", ""), send.Stream) and isinstance(Own("127.0.0.1:9", ""), Own)
+    for other in (send.Heap(), None, recv.Stream(POOL)):
+        assert not isinstance(other, send.Stream) and not issubclass(type(other), send.Stream)

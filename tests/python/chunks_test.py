@@ -184,11 +184,15 @@ def test_wrong_arrays_are_refused(buffer):
 def test_unknown_settings_are_named():
     with pytest.raises(TypeError, match="ChunkStream has no 'endpoint'; it has endpoints, "):
         recv.ChunkStream(LINE, endpoint="239.1.2.3:7148")
-    with pytest.raises(TypeError, match="ChunkStreamGroup has no 'widow'; it has endpoints, "):
+    with pytest.raises(TypeError, match="ChunkStreamGroup has no 'widow'; it has window, "):
         recv.ChunkStreamGroup(LINE, widow=3)
+    with pytest.raises(TypeError, match="ChunkStreamGroup has no 'format'; it has window, "):
+        recv.ChunkStreamGroup(LINE, format="vdif")
     group = recv.ChunkStreamGroup(LINE, backend="kernel")
     with pytest.raises(TypeError, match="a stream of a group has no 'ques'; it has endpoints, "):
         group.add(ques=dpdk_spead.InprocQueue())
+    with pytest.raises(TypeError, match="a stream of a group has no 'window'; it has endpoints, "):
+        group.add(queue=dpdk_spead.InprocQueue(), window=3)
 
 
 def test_a_wait_ends_in_time_and_nothing_waits():

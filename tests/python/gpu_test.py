@@ -91,12 +91,18 @@ def test_ordinary_memory_goes_by_dlpack_too():
     assert not hasattr(memory, "__cuda_array_interface__")
 
 
-def test_chunks_are_seen_by_gpus_as_long_as_they_are_held():
+def chunk_stream_on_pinned_memory():
+    """A placement of four heaps, memory for three chunks, and a stream that receives one there."""
     placement = recv.Placement("heap 1024; time: item 0x1600 [4]")
     memory = ds.Memory.cuda_pinned(3 * placement.bytes)
     buffers = [memory.array(placement.bytes, offset=i * placement.bytes) for i in range(3)]
     data = b"".join(packets.part(n, bytes([n]) * 1024, [(packets.TIME, n)]) for n in range(4))
-    with recv.ChunkStream(placement, buffers=buffers, buffer=data, dtype=np.int16) as stream:
+    return placement, memory, recv.ChunkStream(placement, buffers=buffers, buffer=data, dtype=np.int16)
+
+
+def test_chunks_are_seen_by_gpus_as_long_as_they_are_held():
+    placement, memory, stream = chunk_stream_on_pinned_memory()
+    with stream:
         chunk = stream.get(60)
         view = ds.for_gpu(chunk.data)
         at = memory.gpu_address + chunk.index * placement.bytes
@@ -106,6 +112,32 @@ def test_chunks_are_seen_by_gpus_as_long_as_they_are_held():
         assert np.from_dlpack(view)[:, 0].tolist() == [0, 0x101, 0x202, 0x303]
 
 
+def test_arrays_outlive_their_stream():
+    before = live()
+    _, memory, stream = chunk_stream_on_pinned_memory()
+    with stream:
+        chunk = stream.get(60)
+        taken = np.from_dlpack(ds.for_gpu(chunk.data))
+        view = ds.for_gpu(chunk.data)
+        del chunk
+    del stream, memory
+    gc.collect()
+    assert live() > before, "it is registered still"
+    assert taken[:, 0].tolist() == [0, 0x101, 0x202, 0x303]
+    del taken
+    gc.collect()
+    assert live() > before
+    assert np.from_dlpack(view)[:, 0].tolist() == [0, 0x101, 0x202, 0x303]
+    del view
+    gc.collect()
+    assert live() == before
+
+
+def read_only(array):
+    array.flags.writeable = False
+    return array
+
+
 @pytest.mark.parametrize("call, error, words", [
     (lambda m: ds.for_gpu(np.zeros(4)), ValueError, "Memory.cuda_pinned"),
     (lambda m: ds.for_gpu(ds.Memory(4096).array(4)), ValueError, "Memory.cuda_pinned"),
@@ -113,6 +145,7 @@ def test_chunks_are_seen_by_gpus_as_long_as_they_are_held():
     (lambda m: ds.for_gpu(m.array(4, ">i2")).__dlpack__(), BufferError, "byte order"),
     (lambda m: ds.for_gpu(m.array(4, "S3")).__dlpack__(), BufferError, "no type"),
     (lambda m: ds.for_gpu(m.array(4)).__dlpack__(copy=True), BufferError, "no copy"),
+    (lambda m: ds.for_gpu(read_only(m.array(4))).__dlpack__(), BufferError, "read-only"),
     (lambda m: ds.for_gpu(m.array(4)).__dlpack__(dl_device=(2, 0)), BufferError, "upload it"),
     (lambda m: ds.Memory.cuda_pinned(0), ValueError, "0 bytes"),
 ])

@@ -4,7 +4,7 @@
 import pytest
 
 import dpdk_spead as ds
-from dpdk_spead import recv, send
+from dpdk_spead import _native, recv, send
 from dpdk_spead.recv import asyncio as recv_asyncio
 
 MAKERS = {
@@ -40,6 +40,26 @@ def test_buffers_of_objects_in_the_making_are_refused(use):
     for make in (Early, lambda: use(ds.Memory.__new__(ds.Memory))):
         with pytest.raises(TypeError, match=r"__init__\(\)"):
             make()
+
+
+def classes_of_the_module():
+    return [c for c in vars(_native).values() if isinstance(c, type) and not issubclass(c, Exception)]
+
+
+@pytest.mark.parametrize("base", classes_of_the_module(), ids=lambda c: c.__name__)
+def test_no_class_gives_what_was_not_made(base):
+    made = base.__new__(base)
+    names = [name for name in vars(base) if not name.startswith("__")]
+    for name in names + [name for name in ("__len__", "__bool__") if name in vars(base)]:
+        try:
+            value = getattr(made, name)
+        except TypeError as error:
+            assert "__init__()" in str(error)
+            continue
+        if not callable(value) or isinstance(vars(base).get(name), staticmethod):
+            continue
+        with pytest.raises((TypeError, RuntimeError)):
+            value()
 
 
 def test_they_are_refused_as_arguments():

@@ -483,3 +483,14 @@ def test_a_generator_sends_what_has_changed():
         group.get_heap(data="some")
     assert len(group.get_start()) == len(group.get_end()) == 1
     assert group.get_heap().flavour == WIDE
+
+
+def test_each_value_follows_its_descriptor():
+    group = send.ItemGroup(flavour=WIDE)
+    a = group.add_item(0x1000, "a", "", (4,), ">u2", value=np.arange(4, dtype=">u2"))
+    b = group.add_item(0x1001, "b", "", (), format=[("u", 8)], value=9)
+    first, second = (item.to_raw(WIDE).encode(WIDE) for item in (a, b))
+    at = len(first) + 8
+    assert list(send.PacketGenerator(group.get_heap(), 1, 1472)) == [
+        header(address(5, 0), address(0x1000, len(first)), address(5, at), immediate(0x1001, 9), cnt=1,
+               length=at + len(second)) + first + b"\0\0\0\1\0\2\0\3" + second]

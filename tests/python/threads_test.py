@@ -72,7 +72,8 @@ for _ in range(1000):
     members = []
 
     def add(number):
-        settings = dict(name=f"m{number}", max_heaps=4, substreams=1, stop_on_stop_item=True, lcores=[])
+        settings = dict(name=f"m{number}", max_heaps=4, substreams=1, stop_on_stop_item=True, in_order=True,
+                        lcores=[])
         barrier.wait()
         members.append(group.add(settings, place, number))
 

@@ -425,30 +425,30 @@ class Hostile(Api):
             self.assertTrue(self.scraped())
         with self.subTest("streams that nobody reads"):
             for _ in range(20):
-                self.connect(b"GET /api/v1/stream?interval=200ms HTTP/1.1\r\n\r\n")
+                self.connect(b"GET /api/v1/stream?interval=200ms HTTP/1.1\r\nHost: localhost\r\n\r\n")
             self.assertTrue(self.scraped())
         with self.subTest("huge"):
             self.assertEqual(self.status_of(line + b"Content-Length: 2147483648\r\n" + head + b"\r\n"), 413)
             self.assertIn(self.status_of(line + b"Transfer-Encoding: chunked\r\n" + head + b"\r\n80000000\r\n",
                                          *[b"x" * (1 << 20)] * 64), (413, None))
-            self.assertIn(self.status_of(b"GET /metrics HTTP/1.1\r\nX-Long: ", *[b"x" * (1 << 20)] * 64), (431, None))
+            self.assertIn(self.status_of(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-Long: ", *[b"x" * (1 << 20)] * 64), (431, None))
             self.assertIn(self.status_of(b"G" * (1 << 20)), (400, 431, None))
         with self.subTest("strangers"):
-            stop = line + b"Content-Length: 15\r\nContent-Type: application/json\r\n"
-            body = b'\r\n{"stream":"s0"}'
-            self.assertEqual(self.status_of(stop + head.replace(b"127.0.0.1", b"evil.example") + body), 421)
+            length, body = line + b"Content-Length: 15\r\n", b'\r\n{"stream":"s0"}'
+            stop = length + b"Content-Type: application/json\r\n"
+            self.assertEqual(self.status_of(length + head.replace(b"127.0.0.1", b"evil.example") + body), 421)
             self.assertEqual(self.status_of(b"GET /api/v1/report HTTP/1.1\r\nHost: evil.example\r\n\r\n"), 421)
-            self.assertEqual(self.status_of(stop + head + b"Origin: http://evil.example\r\n" + body), 403)
-            self.assertEqual(self.status_of(stop + b"Host: 127.0.0.1\r\n" + body), 401)
-            self.assertEqual(self.status_of(stop + b"Host: 127.0.0.1\r\nAuthorization: Bearer " + b"0" * len(TOKEN) +
-                                            b"\r\n" + body), 401)
+            self.assertEqual(self.status_of(length + head + b"Origin: http://evil.example\r\n" + body), 403)
+            self.assertEqual(self.status_of(stop + head + body), 400, "two types")
+            for token in (b"", b"Authorization: Bearer " + b"0" * len(TOKEN) + b"\r\n"):
+                self.assertEqual(self.status_of(stop + b"Host: 127.0.0.1\r\n" + token + body), 401)
         with self.subTest("nonsense"):
             for bad in (b"{", b"[]", b"[" * 1000, b"\xff\xfe", b'{"stream":"s0"}x'):
                 request = line + b"Content-Length: %d\r\n" % len(bad) + head + b"\r\n" + bad
                 self.assertEqual(self.status_of(request), 400, bad)
             for path, status in (("nothing", 404), ("streams/nope", 404), ("report?x=1", 400), ("%zz", 400),
                                  ("../../etc/passwd", 404), ("stream?interval=0", 400)):
-                self.assertEqual(self.status_of(f"GET /api/v1/{path} HTTP/1.1\r\n\r\n".encode()), status, path)
+                self.assertEqual(self.status_of(f"GET /api/v1/{path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()), status, path)
             status, _, answer = self.ask("DELETE", "/api/v1/report")
             self.assertEqual((status, answer.getheader("Allow")), (405, "GET, HEAD"))
             status, _, answer = self.ask("GET", "/api/v1/stream/stop")

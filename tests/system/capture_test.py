@@ -3,6 +3,7 @@
 """capture and replay between processes over net_memif: what was sent is in the files, and comes out of them again."""
 
 import shutil
+import signal
 import struct
 import subprocess
 
@@ -149,6 +150,53 @@ class Capture(harness.ProgramTest):
         replayed = finished.report["replays"][0]
         self.assertEqual((replayed["packets"], replayed["pass"]["not_udp"]), (len(six), len(four)), replayed)
         self.assertIn("of the new destination's IP version", finished.err)
+
+    def frames(self, path, *groups, start=1):
+        """Writes a capture of groups (number, bytes of payload) of equal packets, all at one time in seconds."""
+        path.write_bytes(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1))
+        with path.open("ab") as file:
+            for number, payload in groups:
+                frame = wire.frame(bytes(payload))
+                record = struct.pack("<IIII", start, 0, len(frame), len(frame)) + frame
+                file.write(record * number)
+
+    def test_packets_that_get_longer_late_in_a_file_are_sent(self):
+        path = self.directory / "late.pcap"
+        self.frames(path, (70_000, 1000), (100, 8000))
+        self.assertGreater(path.stat().st_size, 64 * 2**20)
+        sent = self.run_program("replay", path, "--port", "net_null0", "--rate", 0, timeout=120)
+        self.assertEqual((sent.report["replays"][0]["packets"], sent.report["replays"][0]["pass"]["too_long"]), (70_100, 0))
+        self.assertNotIn("left out", sent.err)
+        sent = self.run_program("replay", path, "--port", "net_null0", "--rate", 0, "--mtu", 1500, timeout=120)
+        self.assertEqual(sent.report["replays"][0]["pass"]["too_long"], 100)
+        self.assertIn("100 of the 70100 records of a pass are longer than 1522 bytes", sent.err)
+        self.assertIn("--mtu", sent.err)
+
+    def test_a_long_look_at_a_capture_is_told_and_can_be_interrupted(self):
+        path = self.directory / "huge.pcap"
+        self.frames(path, (1, 1000))
+        with open(path, "ab") as file:  # records of no bytes, which take no place on the disk
+            file.truncate(2**38)
+        replay = self.start("replay", path, "--port", "net_null0")
+        replay.wait_for(lambda: "looking for the longest packet of" in replay.text(1), "a word about the file")
+        self.assertIn("huge.pcap, 64.0 MiB of 256 GiB so far; give --mtu to begin at once", replay.text(1))
+        replay.interrupt()
+        replay.wait(status=-signal.SIGINT)
+
+    def test_passes_without_a_length_are_refused(self):
+        """At its own times, a file of one packet would be sent again and again without a pause."""
+        one = self.directory / "one.pcap"
+        self.frames(one, (3, 1000))
+        for passes in (-1, 2):
+            self.refused("replay", one, "--port", "net_null0", "--loop", passes, says=["--loop", "one time", "--pps or --rate"])
+        sent = self.run_program("replay", one, "--port", "net_null0", "--loop", 2, "--pps", 1000)
+        self.assertEqual(sent.report["replays"][0]["packets"], 6)
+        # Merged files have a length when their times differ; one after the other, they have none.
+        other = self.directory / "other.pcap"
+        self.frames(other, (1, 1000), start=2)
+        sent = self.run_program("replay", one, other, "--port", "net_null0", "--loop", 2, "--speed", 100)
+        self.assertEqual(sent.report["replays"][0]["packets"], 8)
+        self.refused("replay", one, other, "--port", "net_null0", "--loop", 2, "--order", "sequence", says=["one time"])
 
     def test_interrupted_captures_and_replays_end_orderly(self):
         path = self.directory / "a.pcap"

@@ -83,7 +83,7 @@ class Descriptors(Exhausted):
         waiting.shutdown(socket.SHUT_WR)
         page = socket.create_connection(("127.0.0.1", port), timeout=30 * harness.PATIENCE)
         self.addCleanup(page.close)
-        page.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+        page.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
         running.wait_for(lambda: "no client can attach for the moment" in running.text(1), "word of it")
         before = self.control_time(running)
         time.sleep(1)

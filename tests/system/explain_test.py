@@ -51,7 +51,8 @@ class Findings(harness.ProgramTest):
         self.assert_only(findings, "unmatched", "p0", count=50, stage="classify")
         self.assertIn("10.0.0.77", findings[0]["sentence"])
         self.assertIn("s0 received nothing", findings[0]["sentence"])
-        self.assertIn("restart with one more endpoint, `239.1.1.2:7148`, if", findings[0]["cures"][0])
+        self.assertEqual(findings[0]["cures"][1], "if s0 should receive the packets for 239.1.1.2:7148, restart with one more "
+                         "endpoint, `239.1.1.2:7148`")
 
     def test_packets_that_did_not_arrive(self):
         # The third packet of each heap was lost on the way.

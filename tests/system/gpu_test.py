@@ -154,6 +154,23 @@ memory = "cuda_pinned"
         self.assertEqual(chunks["taken"], chunks["delivered"] + chunks["device_error"], chunks)
         self.assertEqual(finished.report["streams"][0]["info"]["wrong"], 0)
 
+    def test_check_opens_the_gpu_that_a_plan_needs(self):
+        for engine, memory in (("cuda", None), (None, "cuda_pinned")):
+            (config, *_), environment = self.chunks_in_memory_of(engine, memory)[0][2:], {"LD_LIBRARY_PATH": str(Path(FAKE).parent)}
+            words = ("check", "--config", config)
+            with self.subTest(engine=engine, memory=memory):
+                self.assertRegex(self.run_program(*words, report=False, environment=environment).out,
+                                 r"GPU +Fake GPU at 0000:fa:ce.0: 4 GiB")
+                for call in ("cuInit", "cuDeviceGetCount", "cuDriverGetVersion", "cuDeviceGet", "cuDeviceGetName",
+                             "cuDeviceGetPCIBusId", "cuDeviceTotalMem_v2", "cuDeviceGetAttribute", "cuDevicePrimaryCtxRetain"):
+                    finished = self.run_program(*words, report=False, status=1, environment={**environment, "FAKE_CUDA_FAIL": call})
+                    self.assertRegex(finished.out, rf"of s0 cannot be: GPU: {call}\(.*CUDA_ERROR_OUT_OF_MEMORY")
+                finished = self.run_program(*words, report=False, status=1, environment={**environment, "FAKE_CUDA_DEVICES": "0"})
+                self.assertIn("no GPU is visible: see nvidia-smi, CUDA_VISIBLE_DEVICES", finished.out)
+                (self.directory / "libcuda.so.1").touch()
+                finished = self.run_program(*words, report=False, status=1, environment={"LD_LIBRARY_PATH": str(self.directory)})
+                self.assertIn("install NVIDIA's driver", finished.out)
+
     def test_chunks_that_an_engine_cannot_fill_are_refused(self):
         words, environment = self.chunks_in_memory_of("fake", memory="pinned")
         self.refused(*words, environment=environment, says=("fake.toml:15:10", "leave out `memory`"))

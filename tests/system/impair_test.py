@@ -9,6 +9,7 @@ import wire
 from impairments import Impairments, heap_of
 
 ENDPOINT = "239.1.1.1:7148"
+ENDPOINT6 = "[ff15::1]:7148"
 HEAPS = ("--heaps", 200, "--heap-size", "16KiB", "--verify")
 
 CASES = [
@@ -24,10 +25,10 @@ CASES = [
 
 
 class ImpairTest(harness.ProgramTest):
-    def sent(self, *words, name="sent.pcap"):
+    def sent(self, *words, name="sent.pcap", endpoint=ENDPOINT):
         """Returns the packets that a sender puts into a file, and its part of the report."""
         path = self.directory / name
-        finished = self.run_program("send", ENDPOINT, "--port", f"net_pcap0,tx_pcap={path}", *words, timeout=120)
+        finished = self.run_program("send", endpoint, "--port", f"net_pcap0,tx_pcap={path}", *words, timeout=120)
         # A driver that was given nothing has written nothing.
         return (wire.read_pcap(path) if path.stat().st_size else []), finished.report["sends"][0]
 
@@ -67,6 +68,27 @@ class Sender(ImpairTest):
         frames, _ = self.sent(*HEAPS, "--udp-checksum", "--impair", case, name="x.pcap")
         self.assertEqual(frames, expected)
         self.assertNotEqual(frames, plain)
+
+    def test_packets_of_ipv6_are_impaired_as_well(self):
+        """Their checksums, which they must have, stay those of what was meant."""
+        words = (*HEAPS, "--address", "fd00::1")
+        plain, _ = self.sent(*words, endpoint=ENDPOINT6)
+        case = Impairments(loss=0.01, corrupt=0.05, reorder=10, seed=6)
+        expected = case.apply(plain)
+        frames, send = self.sent(*words, "--impair", case, name="x.pcap", endpoint=ENDPOINT6)
+        self.assertEqual(frames, expected)
+        self.assert_counts(send, len(plain), case, len(expected))
+        self.assertGreater(case.corrupted, 50)
+
+    def test_a_long_delay_holds_the_sender_back_and_is_no_outage(self):
+        """Holds back more packets than can be delayed at once, longer than a port may take nothing."""
+        finished = self.run_program("send", ENDPOINT, "--port", "net_null0", "--heaps", 150, "--heap-size", "64KiB",
+                                    "--impair", "delay=2s", timeout=120)
+        send = finished.report["sends"][0]
+        self.assertGreater(send["packets"], 6000)
+        self.assertEqual(send["impaired"]["sent"], send["packets"])
+        self.assertNotIn("stuck", finished.err)
+        self.assertEqual([finding["cause"] for finding in finished.report["findings"]], ["impaired"])
 
     def test_what_is_delayed_is_overtaken_and_nothing_is_lost(self):
         plain, _ = self.sent(*HEAPS)
@@ -195,6 +217,16 @@ class Replay(ImpairTest):
         self.assertEqual(replay["packets"], len(plain))
         self.assertEqual((replay["impaired"]["lost"], replay["impaired"]["sent"]), (case.lost, len(expected)))
         self.assertIn("impaired on purpose", finished.out)
+
+    def test_a_long_delay_holds_the_replay_back_and_nothing_is_lost(self):
+        """Holds back more packets than can be delayed at once, longer than a replay waits for a port."""
+        plain, _ = self.sent("--heaps", 150, "--heap-size", "64KiB")
+        self.assertGreater(len(plain), 6000)
+        out = self.directory / "out.pcap"
+        finished = self.run_program("replay", self.directory / "sent.pcap", "--rate", 0, "--port",
+                                    f"net_pcap0,tx_pcap={out}", "--impair", "delay=4s", timeout=120)
+        self.assertEqual(wire.read_pcap(out), plain)
+        self.assertEqual(finished.report["replays"][0]["impaired"]["sent"], len(plain))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ MASK = 2**64 - 1
 LOSS, DUPLICATE, CORRUPT, DELAY, BIT, EXCHANGE = range(6)
 LARGEST_GROUP = 1024
 NET_HEADER = 42  # Ethernet, IPv4 and UDP
+NET_HEADER6 = 62
 
 
 def mixed(word):
@@ -15,6 +16,10 @@ def mixed(word):
     word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & MASK
     return word ^ (word >> 31)
+
+
+def net_header(frame):
+    return NET_HEADER6 if frame[12:14] == b"\x86\xdd" else NET_HEADER
 
 
 class Impairments:
@@ -41,7 +46,8 @@ class Impairments:
         """Which bit of the frame is inverted; None: none is."""
         if not self.hits(self.corrupt, CORRUPT, number) or self.is_lost(number):
             return None
-        return NET_HEADER * 8 + self.word(BIT, number) % ((len(frame) - NET_HEADER) * 8)
+        header = net_header(frame)
+        return header * 8 + self.word(BIT, number) % ((len(frame) - header) * 8)
 
     def apply(self, frames):
         """Returns the frames that leave the queue when these are given to it."""

@@ -82,6 +82,20 @@ def tearDownModule():
     copy.scratch.cleanup()
 
 
+class Uninstalled(unittest.TestCase):
+    def test_a_program_finds_the_headers_and_the_library_of_the_build(self):
+        environment = dict(os.environ, PKG_CONFIG_PATH=str(BUILD / "meson-uninstalled"), LD_LIBRARY_PATH=str(BUILD / "lib"),
+                           DPDK_SPEAD_LCORES="")
+        words = run("pkg-config", "--cflags", "--libs", "dpdk-spead", env=environment)
+        self.assertEqual(words.returncode, 0, words.stderr)
+        with tempfile.TemporaryDirectory(prefix="uninstalled-") as scratch:
+            program = Path(scratch) / "loopback"
+            built = run("g++", "-std=c++20", EXAMPLES / "loopback.cpp", "-o", program, *shlex.split(words.stdout), "-pthread")
+            self.assertEqual(built.returncode, 0, built.stderr)
+            done = run(program, env=environment, cwd=scratch)
+        self.assertEqual(done.stdout, "1000 of 1000 heaps came back as they were\n", done.stderr)
+
+
 class Installed(unittest.TestCase):
     def test_nothing_but_the_front_door_is_installed(self):
         headers = {str(path.relative_to(copy.prefix)) for path in (copy.prefix / "include").rglob("*") if path.is_file()}

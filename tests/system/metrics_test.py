@@ -155,6 +155,8 @@ def expected(report):
         for name in ("bursts", "full_bursts", "silences"):
             put(f"spead_lcore_{name}_total", lcore[name], **place)
         put("spead_lcore_up", lcore["state"] == "running", **place)
+    for engine in report.get("engines", []):
+        put("spead_engine_up", engine["state"] == "running", engine=engine["name"])
     return out
 
 
@@ -300,9 +302,9 @@ class Metrics(Serving):
         self.assertEqual((checked.returncode, checked.stdout, checked.stderr), (0, "", ""))
 
     def names_of_chunks(self):
-        """The names of the metrics of a stream with chunks."""
+        """The names of the metrics of a stream with chunks, and of its engine."""
         running = self.start("recv", "239.1.1.1:7148", "--port", "net_ring0", "--placement", "heap 4096; time: heap [2]",
-                             "--metrics", 0)
+                             "--heap-memory", "cpu", "--metrics", 0)
         running.wait_for(lambda: "Ctrl-C ends" in running.text(1), "start")
         url = re.search(r"metrics are at (http://127\.0\.0\.1:\d+/metrics)", running.text(1)).group(1)
         running.wait_for(lambda: "spead_stream_chunks_taken_total" in fetch(url), "a snapshot")

@@ -33,11 +33,20 @@ class Client:
         if room:
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
         # Without a timeout: it waits while the backlog is full.
-        try:
-            self.connection.connect(str(path))
-        except OSError:
-            self.connection.close()
-            raise
+        end = time.monotonic() + 30 * harness.PATIENCE
+        while True:
+            try:
+                self.connection.connect(str(path))
+                break
+            except ConnectionRefusedError:
+                # The socket has its name a moment before it listens.
+                if time.monotonic() > end:
+                    self.connection.close()
+                    raise
+                time.sleep(0.005)
+            except OSError:
+                self.connection.close()
+                raise
         self.connection.settimeout(30 * harness.PATIENCE)
         self._lines = self.connection.makefile("rb")
         test.addCleanup(self._lines.close)

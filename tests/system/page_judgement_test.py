@@ -16,12 +16,56 @@ class Judgement(page_test.MadeUpPage):
         self.until_verdict("^Nothing is lost; no packets of s0$")
         self.until_text("#stream-table tbody td", "●no packet for ")
         self.until_text(".finding.note h3", "^s0: no packet for at least \\d+ s, after \\d+ packets$")
-        self.until_text(".finding.note .cure", "set silent_after of the stream")
+        self.until_text(".finding.note .cure", "look whether its sender still sends.*set silent_after of the stream")
+        process.report["ports"][0]["talkers"] = [{"source": "10.0.0.7", "stream": "s0", "packets": 9, "excess": 0}]
+        self.until_text(".finding.note .cure", "look whether its sender still sends: packets came from 10\\.0\\.0\\.7")
         self.assertEqual(self.window.run(page_test.ACCESSIBLE), [])
         process.step = 0.01
         process.report["streams"][0]["packets"]["received"] += 1
         self.until_verdict("^All is well: nothing is lost$")
         self.until_text("#stream-table tbody td", "✔received")
+        self.assert_quiet(process.url)
+
+    def test_a_warning_comes_before_a_loss_and_is_none(self):
+        process = self.begin()
+        process.step = 0.01
+        where = "lcore 1 on CPU 2"
+        warning = self.finding("lcore_held_up", "lcore", where, kind="warning", unit="times", last_s=100)
+        process.report["findings"] = [warning]
+        self.window.driver.get(process.url)
+        self.until_verdict(f"^Nothing is lost yet – {where}: kept off its CPU$")
+        self.until_text(".finding.warn .facts", "^A warning, no loss yet · at the lcore · lcore_held_up · first ")
+        self.until_text(".finding.warn .cure", "fix of lcore_held_up")
+        self.assertEqual(self.window.run("return document.querySelector('[data-stage=lcore]').dataset.kind"), "warn")
+        self.assertEqual(self.window.run(page_test.ACCESSIBLE), [])
+        process.report["findings"] = [self.finding("no_chunk", "memory", "s0", last_s=50), warning]
+        self.until_verdict(f"^Nothing is lost yet – {where}: kept off its CPU; 1 loss earlier in this run$")
+        process.report["findings"] = [self.finding("no_chunk", "memory", "s0", last_s=100), warning]
+        self.until_verdict("^1 problem now – s0: no free chunk$")
+        process.report["findings"] = [self.finding("no_chunk", "memory", "s0", last_s=50), {**warning, "last_s": 60}]
+        self.until_verdict("^Nothing is lost now; 1 loss earlier in this run, and 1 warning$")
+        process.report["findings"] = [{**warning, "last_s": 60}]
+        self.until_verdict("^Nothing is lost; 1 warning earlier in this run$")
+        self.until_text(".finding.past .facts", "^A warning that is over")
+        self.assertEqual(self.window.run("return document.querySelector('[data-stage=lcore]').dataset.kind"), "ok")
+        self.assertEqual(self.window.text("#stream-table tbody td")[0], "✔received")
+        self.assert_quiet(process.url)
+
+    def test_losses_are_among_the_events(self):
+        process = self.begin()
+        process.step = 0.01
+        self.window.driver.get(process.url)
+        self.until_verdict("lost")
+        self.assertEqual(self.window.text("#event-none"), ["No events so far."])
+        process.events = [{"at_s": 95, "time": 0, "name": "s0", "event": "losing", "text": "stream s0 loses"}]
+        process.report["findings"] = [self.finding("no_chunk", "memory", "s0", first_s=90, last_s=93),
+                                      self.finding("late", "window", "s0", first_s=97, last_s=100)]
+        self.until_text("#event-list li", "s0: no free chunk – last seen$")
+        self.until_text("#event-list li", "stream s0 loses$")
+        order = ["late packets – began", "stream s0 loses", "no free chunk – last seen", "no free chunk – began"]
+        shown = self.window.text("#event-list li")
+        self.assertEqual([next(words for words in order if words in line) for line in shown], order)
+        self.assertEqual(self.window.text("#event-none"), [])
         self.assert_quiet(process.url)
 
     def test_cures_of_what_is_over_are_folded(self):
@@ -68,10 +112,17 @@ class Judgement(page_test.MadeUpPage):
         self.until_text(".finding.bad .cure", "compare with the rate of the sender")
         # A cause comes before a state, however early that began.
         process.report["findings"] = [self.finding("unmatched", "classify", stream["port"], first_s=99, last_s=100)]
-        self.until_verdict(f"^2 problems now – {stream['port']}: packets for no stream, s0: slow$")
+        self.until_verdict(f"^1 problem now – {stream['port']}: packets for no stream \\(probably hit by it: s0\\)$")
+        self.until_text(".finding.bad[data-cause=slow] .cure", f"see the finding of {stream['port']} first: .*compare with the rate")
         effect = self.finding("consumer_too_slow", "consumer", "s1", first_s=98, last_s=100, cures=["see the finding of s0 first"])
         process.report["findings"] = [effect, self.finding("consumer_too_slow", "consumer", "s0", first_s=99, last_s=100)]
-        self.until_verdict("^2 problems now – s0: consumer too slow, s1: consumer too slow$")
+        self.until_verdict("^1 problem now – s0: consumer too slow \\(probably hit by it: s1\\)$")
+        # What is named elsewhere counts by itself once that is over.
+        process.report["findings"] = [effect]
+        self.until_verdict("^2 problems now – s1: consumer too slow; s0: slow$")
+        twins = [self.finding("network_loss", "network", name, first_s=99, last_s=100) for name in ("s1", "s0")]
+        process.report["findings"] = twins
+        self.until_verdict("^2 problems now – s1, s0: packets lost in the network$")
         process.report["findings"] = [self.finding("receive_ring_short", "port", stream["port"], first_s=99, last_s=100)]
         self.until_verdict(f"^1 problem now – {stream['port']}: receive queue too short$")
         self.assert_quiet(process.url)

@@ -192,7 +192,7 @@ heaps = {{ max_bytes = "64KiB" }}
         running = self.begin()
         self.window.driver.get(self.url)
         with self.lossy_network():
-            self.expect_finding("consumer_too_slow", "archive", r"stream set archive heaps\.queue_depth 4` \(now 1\)")
+            self.expect_finding("consumer_too_slow", "archive", r"stream set archive sink\.kind raw`")
             self.expect_stage("consumer", "bad")
             self.expect_finding("unmatched", "p1", "compare the endpoints with the sender's destinations")
             self.expect_stage("classify", "bad")
@@ -320,14 +320,15 @@ class MadeUpPage(Page):
     def begin(self, **facts):
         if MadeUpPage.report is None:
             MadeUpPage.report = self.run_program("loopback", "--heaps", 50, "--heap-size", "8KiB").report
-        report = {**copy.deepcopy(MadeUpPage.report), "duration_s": 100}
+        # A machine that is busy may have held its lcores.
+        report = {**copy.deepcopy(MadeUpPage.report), "duration_s": 100, "findings": []}
         process = browser.MadeUpProcess(report, **facts)
         self.addCleanup(process.close)
         return process
 
     @staticmethod
     def finding(cause, stage, where, **more):
-        return {"cause": cause, "stage": stage, "where": where, "count": 5, "unit": "packets", "what": f"what of {cause}",
+        return {"cause": cause, "kind": "note" if cause == "impaired" else "loss", "stage": stage, "where": where, "count": 5, "unit": "packets", "what": f"what of {cause}",
                 "cures": [f"fix of {cause}", f"and `do {cause}`"], "first_s": 90, "last_s": 1e9, "until_s": None, "sentence": "", **more}
 
 
@@ -348,7 +349,9 @@ class MadeUp(MadeUpPage):
         self.assertTrue(all(re.search("in this order:\\s*fix of", one) for one in shown if "late" not in one))
         self.assertEqual(self.window.text(".finding[data-cause=receive_ring_short] code"), ["do receive_ring_short"])
         self.assertIn("On purpose", "".join(one for one in shown if "impaired" in one))
-        self.until_text("#steer-words", "can only be looked at")
+        self.until_text("#steer-words", "This page cannot change the process.* The commands below “What to do” need none")
+        self.assertIn("restart the process with --api-token-file token", self.window.text("#steer-words")[0])
+        self.until_text("#cure-words", "^Commands run in a shell on the machine of the process")
         self.assertEqual(self.window.text("#token-form, #controls"), [])
         for wide, scheme in ((1400, "dark"), (390, "dark"), (390, "light")):
             with self.subTest(wide=wide, scheme=scheme):

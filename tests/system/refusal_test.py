@@ -187,6 +187,14 @@ class Sinks(harness.ProgramTest):
                                     report=False)
         self.assertIn("/dev/full", finished.err)
 
+    def test_a_report_that_cannot_be_written_hides_no_problem(self):
+        packets = self.directory / "heaps.pcap"
+        self.run_program("send", ENDPOINT, "--port", f"net_pcap0,tx_pcap={packets}", "--heaps", 3)
+        finished = self.run_program("recv", ENDPOINT, "--port", f"net_pcap0,rx_pcap={packets}", "--sink", "verify",
+                                    "--json", "/dev/full", status=1, report=False)
+        self.assertIn("/dev/full", finished.err)
+        self.assertIn("heaps differ from the verification sequence", finished.err)
+
 
 if __name__ == "__main__":
     harness.main()

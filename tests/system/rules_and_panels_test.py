@@ -41,7 +41,7 @@ class Rules(unittest.TestCase):
     ALL_WELL = {
         'up{}': WELL, 'spead_build_info{version="1"}': WELL, 'process_open_fds{}': "10+0x40", 'process_max_fds{}': "100+0x40",
         'spead_snapshot_age_seconds{}': "0.1+0x40", 'spead_lcore_up{lcore="2",cpu="3"}': WELL,
-        'spead_port_detached{port="p0"}': STILL, 'spead_port_nic_missed_packets_total{port="p0"}': STILL,
+        'spead_engine_up{engine="cuda"}': WELL, 'spead_port_detached{port="p0"}': STILL, 'spead_port_nic_missed_packets_total{port="p0"}': STILL,
         'spead_stream_up{stream="s0"}': WELL, 'spead_stream_received_packets_total{stream="s0"}': "0+1000x40",
         'spead_stream_bytes_per_second{stream="s0"}': "96+0x40",
         'spead_stream_expected_bytes_per_second{stream="s0"}': "100+0x40",
@@ -67,6 +67,7 @@ class Rules(unittest.TestCase):
         "SpeadProcessAbsent": {'up{}': STILL},
         "SpeadNumbersOld": {'spead_snapshot_age_seconds{}': "0+15x40"},
         "SpeadLcoreSilent": {'spead_lcore_up{lcore="2",cpu="3"}': STILL},
+        "SpeadEngineStalled": {'spead_engine_up{engine="cuda"}': STILL},
         "SpeadPortDetached": {'spead_port_detached{port="p0"}': WELL},
         "SpeadStreamStopped": {'spead_stream_up{stream="s0"}': STILL,
                                'spead_stream_received_packets_total{stream="s0"}': STILL},

@@ -78,7 +78,7 @@ class SendFrom(harness.ProgramTest):
         words = ("send", ENDPOINT, "--port", "net_null0", "--from")
         self.refused(*words, self.directory / "none", status=1, says=("there is no such directory or file",))
         self.refused(*words, self.directory, status=1, says=("cannot read the index", "heaps.jsonl"))
-        self.refused(*words, stored, "--verify", says=("`pattern` and `verify`",))
+        self.refused(*words, stored, "--verify", says=("`pattern` (--pattern) and `verify` (--verify)",))
         index, data = stored / "heaps.jsonl", stored / "s0.raw"
         text, whole = index.read_text(encoding="utf-8"), data.read_bytes()
         data.write_bytes(whole[:-1])

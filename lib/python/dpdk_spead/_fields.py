@@ -11,8 +11,11 @@ import numpy as np
 
 Format = Sequence[Tuple[str, int]]
 
-# Limits the elements that are unpacked at a time: each bit takes a byte then.
+# Limits the elements that are unpacked at a time: each bit takes a byte then. Fewer, if they are wider than 64 bits.
 _BLOCK = 1 << 14
+
+# Limits the bits of a field.
+_WIDEST = (1 << 16) - 1
 
 _NATIVE: Dict[Tuple[str, int], np.dtype] = {
     **{("u", bits): np.dtype(f">u{bits // 8}") for bits in (8, 16, 32, 64)},
@@ -39,8 +42,8 @@ def check_format(fmt: Format) -> List[Tuple[str, int]]:
             raise ValueError(f"format: a float has {bits} bits; use 32 or 64")
         if code == "c" and bits != 8:
             raise ValueError(f"format: a character has {bits} bits; use 8")
-        if not 1 <= bits <= 64:
-            raise ValueError(f"format: a field of {code} has {bits} bits; use 1 to 64")
+        if not 1 <= bits <= _WIDEST:
+            raise ValueError(f"format: a field of {code} has {bits} bits; use 1 to {_WIDEST}")
     return fields
 
 
@@ -57,12 +60,18 @@ def format_dtype(fields: Format) -> np.dtype:
     return np.dtype([(f"f{i}", one) for i, one in enumerate(types)])
 
 
+def _block(bits: int) -> int:
+    """Returns how many elements of so many bits are unpacked at a time: a multiple of 8."""
+    return max(_BLOCK * 64 // max(bits, 64) // 8, 1) * 8
+
+
 def decode(fields: Format, data: np.ndarray, count: int) -> np.ndarray:
     """Decodes `count` elements from bytes that hold at least so many. Returns an array of format_dtype()."""
     out = np.empty(count, dtype=format_dtype(fields))
     bits = sum(width for _, width in fields)
-    for first in range(0, count, _BLOCK):
-        n = min(_BLOCK, count - first)
+    block = _block(bits)
+    for first in range(0, count, block):
+        n = min(block, count - first)
         begin = first * bits // 8  # a block has a multiple of 8 elements before it
         unpacked = np.unpackbits(data[begin : begin + (n * bits + 7) // 8], count=n * bits).reshape(n, bits)
         at = 0
@@ -77,6 +86,8 @@ def decode(fields: Format, data: np.ndarray, count: int) -> np.ndarray:
 
 
 def _decode_field(code: str, width: int, bits: np.ndarray) -> Any:
+    if width > 64:
+        return _decode_wide(code, width, bits)
     words = np.zeros((bits.shape[0], 64), dtype=np.uint8)
     words[:, 64 - width :] = bits
     if code == "i":
@@ -93,12 +104,23 @@ def _decode_field(code: str, width: int, bits: np.ndarray) -> Any:
     return values.astype(native) if native is not None else np.array(values.tolist(), dtype=object)
 
 
+def _decode_wide(code: str, width: int, bits: np.ndarray) -> Any:
+    """Decodes fields that are wider than numpy's integers: as integers of Python."""
+    packed = np.packbits(bits, axis=1)
+    decoded = np.empty(len(packed), dtype=object)
+    for i, row in enumerate(packed):
+        number = int.from_bytes(row.tobytes(), "big", signed=code == "i") >> (-width % 8)
+        decoded[i] = number != 0 if code == "b" else number
+    return decoded
+
+
 def encode(fields: Format, value: np.ndarray) -> bytes:
     """Encodes an array of format_dtype(), its last bits padded with zeros. Raises ValueError, OverflowError."""
     flat = value.reshape(-1)
     packed: List[bytes] = []
-    for first in range(0, flat.size, _BLOCK):
-        block = flat[first : first + _BLOCK]
+    length = _block(sum(width for _, width in fields))
+    for first in range(0, flat.size, length):
+        block = flat[first : first + length]
         columns = [
             _encode_field(code, width, block if len(fields) == 1 else block[f"f{i}"])
             for i, (code, width) in enumerate(fields)
@@ -108,6 +130,10 @@ def encode(fields: Format, value: np.ndarray) -> bytes:
 
 
 def _encode_field(code: str, width: int, column: np.ndarray) -> np.ndarray:
+    if width > 64:
+        numbers = [int(bool(one)) if code == "b" else _integer(code, width, one) for one in column]
+        octets = b"".join((n << (-width % 8)).to_bytes((width + 7) // 8, "big") for n in numbers)
+        return np.unpackbits(np.frombuffer(octets, np.uint8).reshape(len(numbers), -1), axis=1)[:, :width]
     if code == "f":
         words = column.astype(field_dtype(code, width)).view(f">u{width // 8}").astype(">u8")
     elif code == "c":
@@ -130,5 +156,7 @@ def _integer(code: str, width: int, value: Any) -> int:
     number = int(value)
     low, high = (0, 1 << width) if code == "u" else (-(1 << (width - 1)), 1 << (width - 1))
     if not low <= number < high:
+        if width > 64:  # Python refuses to print the longest
+            raise ValueError(f"item: a number of {number.bit_length()} bits does not fit a field of {code}{width}")
         raise ValueError(f"item: {number} does not fit a field of {code}{width}; use {low} to {high - 1}")
-    return number & ((1 << 64) - 1)
+    return number & ((1 << max(width, 64)) - 1)

@@ -11,11 +11,13 @@ import numpy as np
 
 from . import _fields
 from ._native import decode_descriptor, encode_descriptor, is_on_gpu
-from .protocol import BUG_COMPAT_SWAP_ENDIAN, STREAM_CTRL_ID, Flavour
+from .protocol import BUG_COMPAT_SWAP_ENDIAN, DESCRIPTOR_ID, STREAM_CTRL_ID, Flavour
 
 _log = logging.getLogger("dpdk_spead")
 
 Shape = Sequence[Optional[int]]
+
+_NETWORK_WORD = np.dtype(">u8")
 
 #: Begins the ids that add_item() chooses.
 _FIRST_ID = 0x1000
@@ -116,8 +118,8 @@ class Descriptor:
         return any(n is None for n in self.shape)
 
     def allow_immediate(self) -> bool:
-        """Returns whether small values may travel in the item pointer: the shape must tell their length."""
-        return not self.is_variable_size()
+        """Returns whether small values may travel in the item pointer: of whole bytes, in a shape of known length."""
+        return not self.is_variable_size() and self.itemsize_bits % 8 == 0
 
     def dynamic_shape(self, max_elements: int) -> Tuple[int, ...]:
         """Returns the shape, with its None by the number of elements that there are bytes for."""
@@ -214,8 +216,8 @@ class Item(Descriptor):
     def to_buffer(self) -> Any:
         """Returns the bytes to be sent, as an object with the buffer protocol, or with `__cuda_array_interface__`.
 
-        An array on a GPU is returned as it is: its type, shape and order are those described. An array that has the described type, order and contiguous elements is not copied. Raises ValueError,
-        TypeError, UnicodeEncodeError.
+        An array on a GPU is returned as it is: its type, shape and order are those described. An array that has the
+        described type, order and contiguous elements is not copied. Raises ValueError, TypeError, UnicodeEncodeError.
         """
         if self._value is None:
             raise ValueError(f"item {self.name}: it has no value to send")
@@ -251,7 +253,7 @@ class Item(Descriptor):
         """Returns whether the value is an unsigned number that may change between heap and packet."""
         return (self.shape == () and self.format is not None and len(self.format) == 1
                 and self.format[0][0] in "ui" and self.itemsize_bits % 8 == 0 and self.itemsize_bits < 64
-                and isinstance(value, np.ndarray) and value.shape == () and value.dtype == np.dtype(">u8"))
+                and isinstance(value, np.ndarray) and value.shape == () and value.dtype == _NETWORK_WORD)
 
     def _as_array(self, value: Any) -> np.ndarray:
         dtype = self._array_dtype
@@ -299,10 +301,15 @@ class Item(Descriptor):
         self.value = self._as_value(array.reshape(shape, order=self.order))
 
     def _set_integer(self, immediate: int) -> bool:
-        """Takes a single integer that is an immediate, without numpy's arrays. Returns whether it is one."""
+        """Takes a single integer that is an immediate, without numpy's arrays. Returns whether it is one.
+
+        Only in whole bytes: others stand at the left of their bytes.
+        """
         if self.shape != () or self.format is None or len(self.format) != 1 or self.format[0][0] not in "ui":
             return False
         code, bits = self.format[0]
+        if bits % 8:
+            return False
         number = immediate & ((1 << bits) - 1)
         if code == "i" and number >> (bits - 1):
             number -= 1 << bits
@@ -314,8 +321,25 @@ class Item(Descriptor):
         if array.shape == ():
             return array[()]
         if self.format == [("c", 8)] and array.ndim == 1:
-            return array.tobytes().decode("ascii")
+            # As with spead2, a text is without the zeros that fill its field, or the item pointer.
+            return array.tobytes().replace(b"\0", b"").decode("ascii")
         return array
+
+
+def _descriptors(heap: Any) -> List[RawDescriptor]:
+    """Returns the descriptors of a heap, and leaves damaged ones out with a warning."""
+    try:
+        return list(heap.get_descriptors())
+    except ValueError:  # one of them is damaged
+        pass
+    found = []
+    for raw_item in heap.get_items():
+        if raw_item.id == DESCRIPTOR_ID and not raw_item.is_immediate:
+            try:
+                found.append(RawDescriptor.decode(raw_item, heap.flavour.bug_compat))
+            except Exception as error:
+                _log.warning("a damaged descriptor is left out: %s", error)
+    return found
 
 
 class ItemGroup:
@@ -357,10 +381,18 @@ class ItemGroup:
     def update(self, heap: Any, new_order: str = "=") -> Dict[str, Item]:
         """Takes descriptors and then values from a heap. Returns the items with new values, by name.
 
-        Items without a descriptor are left out. Raises ValueError for values that do not suit their descriptors.
+        Items without a descriptor, damaged descriptors, and values that do not suit theirs are left out with a warning.
+        An item that is left out keeps its value. Raises ValueError for a `new_order` that numpy does not know.
         """
-        for raw in heap.get_descriptors():
-            self._add(Item.from_raw(raw, heap.flavour))  # type: ignore[arg-type]
+        order: Any = new_order
+        _NETWORK_WORD.newbyteorder(order)
+        for raw in _descriptors(heap):
+            try:
+                described = Item.from_raw(raw, heap.flavour)
+            except Exception as error:  # as in _parse_header(): any sender may have made it
+                _log.warning("the descriptor of item 0x%x is left out: %s", raw.id, error)
+                continue
+            self._add(described)  # type: ignore[arg-type]
         updated: Dict[str, Item] = {}
         for raw_item in heap.get_items():
             if raw_item.id <= STREAM_CTRL_ID:
@@ -369,7 +401,11 @@ class ItemGroup:
             if item is None:
                 _log.warning("item 0x%x has no descriptor; it is left out", raw_item.id)
                 continue
-            item.set_from_raw(raw_item, new_order)
+            try:
+                item.set_from_raw(raw_item, new_order)
+            except Exception as error:  # numpy's SystemError for characters that do not exist is one
+                _log.warning("a value of item 0x%x is left out: %s", raw_item.id, error)
+                continue
             updated[item.name] = item
         return updated
 

@@ -54,6 +54,9 @@ class GpuView:
         if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
             raise BufferError(f"the array lies in pinned memory of the CPU, device {self.__dlpack_device__()}, and not "
                               f"on device {tuple(dl_device)}; upload it first")
+        if not self._array.flags.writeable:
+            raise BufferError("the array is read-only, which DLPack cannot say; give it by __cuda_array_interface__ "
+                              "(cupy.asarray), or copy it")
         kind = self.dtype
         if kind.kind not in _CODES or not kind.isnative:
             raise BufferError(f"DLPack has no type for {kind}; view the array as numbers of this machine's byte order")

@@ -318,6 +318,26 @@ TEST(ImpairedQueue, AFixedDelayKeepsTheOrder) {
     EXPECT_EQ(rig.take(), expected);
 }
 
+/// Tells a queue that is full of packets that it delays from one whose port takes nothing.
+TEST(ImpairedQueue, SaysWhetherItTakesNothingOnlyForItsDelay) {
+    Rig rig("delay=5ms");
+    EXPECT_FALSE(ImpairedQueue::only_delays(rig.queue_.queue()));
+    EXPECT_FALSE(ImpairedQueue::only_delays(rig.io_.tx_queue())) << "it is another kind of queue";
+    std::uint64_t given = 0;
+    while (rig.give(datagram(1, 20)))
+        given++;
+    EXPECT_GE(given, 4000U);
+    EXPECT_TRUE(ImpairedQueue::only_delays(rig.queue_.queue()));
+    rig.queue_.set_inner({[](void*, std::uint16_t, rte_mbuf**, std::uint16_t) -> std::uint16_t { return 0; },
+                          nullptr, nullptr, 0});
+    rig.now_ += 5'000'000;
+    while (rig.give(datagram(1, 20)))
+        given++;
+    EXPECT_FALSE(ImpairedQueue::only_delays(rig.queue_.queue())) << "due packets wait for the port";
+    rig.queue_.give_up();
+    EXPECT_EQ(rig.queue_.counters().dropped, given);
+}
+
 TEST(ImpairedQueue, WhatIsGivenUpIsDroppedAndCounted) {
     Rig rig("reorder=10,delay=30%:1s,loss=10%");
     rig.carry(datagrams(200));
@@ -349,6 +369,37 @@ TEST(ImpairedQueue, OnlyPayloadIsCorrupted) {
     EXPECT_TRUE(rig.give(empty));
     EXPECT_EQ(rig.take(), (Packets{other, empty}));
     EXPECT_EQ(rig.queue_.counters().corrupted, 0U);
+}
+
+TEST(ImpairedQueue, PacketsOfIpv6AreCorruptedAsWell) {
+    wire::NetHeaderSpec spec;
+    spec.src_ip = parse_ip("fd00::1");
+    spec.dst_ip = parse_ip("ff15::a");
+    spec.src_port = 5000;
+    spec.dst_port = 7148;
+    const wire::NetHeaderTemplate headers(spec);
+    const std::size_t begin = headers.length();
+    Bytes bytes(begin + 333, 7);
+    const std::uint16_t good = wire::udp_checksum(spec.src_ip, spec.dst_ip, spec.src_port, spec.dst_port,
+                                                  std::span<const std::uint8_t>(bytes).subspan(begin));
+    for (const bool by_port : {false, true}) {
+        SCOPED_TRACE(by_port);
+        Rig rig("corrupt=100%");
+        headers.write(bytes.data(), 333, by_port ? 0x1234 : good);
+        rte_mbuf* const packet = rig.pool_.make(bytes);
+        if (by_port)
+            packet->ol_flags |= RTE_MBUF_F_TX_IPV6 | RTE_MBUF_F_TX_UDP_CKSUM;
+        EXPECT_TRUE(rig.give(packet));
+        EXPECT_EQ(rig.queue_.counters().corrupted, 1U);
+        const Packets arrived = rig.take();
+        ASSERT_EQ(arrived.size(), 1U);
+        EXPECT_EQ(load_be16(arrived[0].data() + begin - 2), good);
+        const std::uint64_t bit = fate_of(rig.setup_.impairments, 0).bit % (333 * 8);
+        Bytes expected = bytes;
+        store_be16(expected.data() + begin - 2, good);
+        expected[begin + bit / 8] ^= static_cast<std::uint8_t>(1U << bit % 8);
+        EXPECT_EQ(arrived[0], expected);
+    }
 }
 
 TEST(ImpairedQueue, AChecksumIsThatOfThePacketBeforeItWasCorrupted) {

@@ -64,8 +64,10 @@ struct ChunkRig : Rig {
                 chunks.ring.give_back(*c);
         }
         EXPECT_EQ(chunks.ring.free(), chunks.ring.chunks()) << "chunks did not come back";
-        for (const auto& lane : lanes)
-            lane->chunks.reset();
+        for (std::size_t i = 0; i < lanes.size(); i++) {
+            agent.remove_lane(static_cast<std::uint16_t>(i));
+            lanes[i]->chunks.reset();
+        }
     }
 
     std::optional<wire::PacketFormat> format{};

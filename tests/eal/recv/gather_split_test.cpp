@@ -80,6 +80,7 @@ TEST(GatherSplit, HeadersThatGoOnInDeviceMemoryAreCountedWithTheirLength) {
     // 42 + 8 + 8 x (4 + 8) are more than 138, too.
     EXPECT_EQ(rig->count(PacketOutcome::header_in_device), 4U);
     EXPECT_EQ(rig->lane->counters.longest_header, longest);
+    EXPECT_EQ(rig->lane->counters.cut_sources.sorted()[0].count, 4U);
     EXPECT_EQ(rig->count(PacketOutcome::placed), sending.sent - 4);
     EXPECT_EQ(rig->lane->unplaced[0].all, 4U);
     EXPECT_TRUE(stats::broken_identities(rig->picture()).empty());

@@ -211,6 +211,7 @@ TEST(Gather, NothingComesBackWhileAFailedEngineMayStillWrite) {
     GatherRig rig;
     rig.engine->faults().fails_after = 0;
     rig.engine->faults().lingers = true;
+    rig.engine->faults().stalls = true;  // until it has all of the first packets
     Sending sending(rig);
     const auto give = [&](std::uint64_t from, std::uint64_t to) {
         for (std::uint64_t cnt = from; cnt < to; cnt++)
@@ -220,6 +221,8 @@ TEST(Gather, NothingComesBackWhileAFailedEngineMayStillWrite) {
     };
     ASSERT_NO_FATAL_FAILURE(give(1, 301));
     rig.ticks = 1'000'000;
+    rig.poll();
+    rig.engine->faults().stalls = false;
     ASSERT_NO_FATAL_FAILURE(rig.poll_while_not([&] { return rig.channel->has_failed(); }));
     rig.poll();
     EXPECT_EQ(sending.pool().in_use(), 300U);

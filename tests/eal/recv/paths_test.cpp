@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "stats/since.hpp"
 #include "tests/eal/recv/rig.hpp"
 
 namespace spead::recv::test {
@@ -261,6 +262,42 @@ TEST_F(RecvPaths, PacketsOnTheirWayAreMissingAndNotLost) {
     EXPECT_EQ(stats::lost_packets(s, 1), 1U)
         << "those before its first and after its last may have other reasons";
     EXPECT_EQ(stats::lost_packets(s, 0), 0U);
+}
+
+/// Clears the counts while copies are on their way, at any time of a path's life.
+TEST_F(RecvPaths, CopiesOfPacketsFromBeforeTheCountsBeganAreNoRenewal) {
+    constexpr std::uint64_t kBatch = 10;
+    stats::Snapshot base, now;
+    base.streams.resize(1);
+    now.streams.resize(1);
+    for (std::uint64_t from = 0; from < 300; from += kBatch) {
+        for (std::uint64_t heap = from; heap < from + kBatch; heap++)
+            give(0, heap);
+        base.streams[0] = counts();
+        // Some are lost, and others overtake each other.
+        for (std::uint64_t heap = from + kBatch; heap-- > from;)
+            if (heap % 5 != 0)
+                give(1, heap);
+        now.streams[0] = counts();
+        EXPECT_EQ(now.streams[0].paths[1].redundant - base.streams[0].paths[1].redundant, 8U);
+        EXPECT_EQ(stats::renewed_packets(stats::since(now, base).streams[0]), 0U) << from;
+        rig.now += kBehind / 2;
+        rig.agent.housekeep(rig.now);
+    }
+    expect_exact(counts());
+    base.streams[0] = counts();
+    EXPECT_EQ(base.streams[0].paths[0].awaited, 0U);
+    EXPECT_LE(base.streams[0].paths[1].awaited, 3 * kBatch) << "and not all that the path has lost";
+    for (int look = 0; look < 3; look++) {
+        rig.now += 2 * kBehind;
+        rig.agent.housekeep(rig.now);
+    }
+    base.streams[0] = counts();
+    EXPECT_EQ(base.streams[0].paths[1].awaited, 0U) << "they are lost by now";
+    for (std::uint64_t heap = 290; heap < 300; heap++)
+        give(0, heap);
+    now.streams[0] = counts();
+    EXPECT_EQ(stats::renewed_packets(stats::since(now, base).streams[0]), 10U);
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ TEST_F(CopyStores, FollowTheMemoryInRotation) {
         expect_whole(cnt);
     }
     let_choose();
-    EXPECT_EQ(lane.counters.rotating_bytes, 2 * kBlock) << "one with the consumer, one that fills";
+    EXPECT_EQ(lane.counters.rotating_bytes, kBlock) << "each heap begins in the memory of the one before";
     EXPECT_EQ(lane.stores, Stores::cached);
     // Five are kept at a time.
     for (int i = 0; i < 5; i++)

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "tests/eal/runtime/rig.hpp"
+#include "tests/eal/runtime/live_rig.hpp"
 #include "tests/support/file_size_limit.hpp"
 #include "tests/support/pcap_writer.hpp"
 #include "tests/support/scratch_directory.hpp"
@@ -14,8 +14,10 @@ namespace spead::runtime::test {
 namespace {
 
 using spead::test::read_pcap;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::StartsWith;
 using Reason = Engine::Reason;
 
 class Captures : public testing::Test {
@@ -111,6 +113,40 @@ TEST_F(Captures, StartAndStopWhileTheStreamRuns) {
     EXPECT_EQ(read_pcap(scratch.file("b.pcap")).size(), last.captures[1].written);
 }
 
+/// Changes the lcores' part of a stream whose planned capture was stopped: the file stays as it is.
+TEST_F(Captures, OneThatIsOverStaysOverWhenItsStreamChanges) {
+    Plan plan = live_plan(1);
+    plan.receives[0].capture = options();
+    std::uint64_t written = 0;
+    std::size_t captures = 0;
+    Script script;
+    script.wait([](const stats::Snapshot& s) { return s.captures.at(0).taken > 10; });
+    script.add([](Engine& engine, const stats::Snapshot&) { engine.stop_capture("s0"); });
+    script.wait([](const stats::Snapshot& s) { return s.captures.at(0).finished; });
+    script.change([](Plan& p) { p.receives[0].queue_depth = 100; });
+    script.add([&](Engine&, const stats::Snapshot& s) {
+        captures = s.captures.size();
+        written = s.captures[0].written;
+        EXPECT_EQ(read_pcap(scratch.file("a.pcap")).size(), written);
+    });
+    script.change([](Plan& p) {
+        p.receives[0].name = "other";
+        p.receives[0].capture.reset();
+    });
+    script.change([this](Plan& p) {
+        p.receives[0].name = "s0";
+        p.receives[0].capture = options("b.pcap");
+    });
+    script.wait(
+        [](const stats::Snapshot& s) { return s.captures.size() == 2 && s.captures.back().taken > 0; });
+    const Ended e = script.run(plan);
+    EXPECT_THAT(e.problems, IsEmpty());
+    EXPECT_EQ(captures, 1U);
+    EXPECT_GT(written, 0U);
+    EXPECT_EQ(read_pcap(scratch.file("a.pcap")).size(), written);
+    EXPECT_GT(read_pcap(scratch.file("b.pcap")).size(), 0U) << "another stream of that name";
+}
+
 TEST_F(Captures, OneOfADurationEndsByItself) {
     Plan plan = loopback(-1);
     plan.sends[0].rate = 20e6;
@@ -169,7 +205,12 @@ TEST_F(Captures, AStoppedOneTellsOfTheFullDisk) {
     plan.sends[0].rate = 50e6;
     plan.receives[0].capture = options();
     const spead::test::FileSizeLimit limit(100'000);
-    Engine engine(plan, layout_on_two_lcores(plan));
+    std::vector<std::string> events;
+    EngineHooks hooks;
+    hooks.on_event = [&](const std::string& stream, const stats::LastEvent& event) {
+        events.push_back(fmt::format("{} {}: {}", stream, name_of(event.kind), event.text));
+    };
+    Engine engine(plan, layout_on_two_lcores(plan), hooks);
     engine.start();
     const Interrupt interrupt;
     std::uint64_t number = 0;
@@ -190,6 +231,9 @@ TEST_F(Captures, AStoppedOneTellsOfTheFullDisk) {
     EXPECT_EQ(ended->taken, ended->written + ended->unwritten);
     ASSERT_EQ(engine.problems().size(), 1U);
     EXPECT_THAT(engine.problems()[0], HasSubstr("stream s0: cannot write the capture file"));
+    EXPECT_THAT(
+        events,
+        ElementsAre(StartsWith("s0 capture_failed: its capture is over: cannot write the capture file")));
 }
 
 TEST_F(Captures, AFullDiskEndsACaptureAndNotTheStream) {
@@ -201,6 +245,7 @@ TEST_F(Captures, AFullDiskEndsACaptureAndNotTheStream) {
     EXPECT_EQ(e.stream().heaps_verified, 300U);
     ASSERT_EQ(e.problems.size(), 1U);
     EXPECT_THAT(e.problems[0], HasSubstr("stream s0: cannot write the capture file"));
+    EXPECT_EQ(e.stream().events[static_cast<std::size_t>(stats::StreamEvent::capture_failed)], 1U);
     EXPECT_EQ(read_pcap(scratch.file("a.pcap")).size(), e.last.captures[0].written);
 }
 

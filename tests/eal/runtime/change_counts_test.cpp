@@ -196,5 +196,42 @@ TEST(ChangeCounts, WhatWasFoundOfAShortQueueIsOverOnceTheQueueIsLong) {
     EXPECT_THAT(found[0].sentence(), Not(HasSubstr("raise")));
 }
 
+/// Tests that heaps whose first packets came before a change, and the others after it, are not called lost.
+TEST(ChangeCounts, HeapsThatAChangeCutsInTwoAreNotLostInTheNetwork) {
+    Plan plan = live_plan(1);
+    plan.sends[0].heap_size = 200'000;
+    const auto incomplete = [](const stats::StreamSnapshot& s) {
+        return s.heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)] +
+               s.heaps_ended[static_cast<std::size_t>(HeapEnd::timed_out)];
+    };
+    Script script;
+    const auto receive_more = [&script] {
+        script.wait([from = std::uint64_t{0}](const stats::Snapshot& s) mutable {
+            from = from == 0 ? s.streams[0].heaps_started : from;
+            return s.streams[0].heaps_started > from + 50;
+        });
+    };
+    receive_more();
+    for (int round = 0; round < 2; round++) {
+        script.change([round](Plan& p) { p.receives[0].lcores = {round % 2 == 0 ? 6U : 5U}; });
+        receive_more();
+        script.change([round](Plan& p) { p.receives[0].queue_depth = 100 + static_cast<unsigned>(round); });
+        receive_more();
+        script.add([](Engine& engine, const stats::Snapshot&) { engine.stop_port("p0"); });
+        script.add([](Engine& engine, const stats::Snapshot&) { engine.start_port("p0"); });
+        receive_more();
+    }
+    const Ended e = script.run(plan);
+    EXPECT_GT(incomplete(e.stream()), 0U) << "no change has cut a heap";
+    std::uint64_t cut = 0;
+    for (const stats::Finding& f : stats::findings_of(e.last)) {
+        // The first heap may have begun before anybody listened.
+        EXPECT_TRUE(f.cause == stats::Cause::cut_by_change || f.cause == stats::Cause::cut_by_join)
+            << f.sentence();
+        cut += f.count;
+    }
+    EXPECT_EQ(cut, incomplete(e.stream()));
+}
+
 }  // namespace
 }  // namespace spead::runtime::test

@@ -95,6 +95,38 @@ TEST(ChangeSends, AddsASenderAndRemovesItWhileTheOtherLosesNothing) {
     EXPECT_EQ(e.last.ports[0].rx_packets, e.last.ports[0].tx_packets);
 }
 
+/// Removes senders one after another; nothing else explains why the port sent less than they gave it.
+TEST(ChangeSends, RemovedSendersLeaveTheCountsOfTheirImpairments) {
+    Script script;
+    const auto add = [&script](const std::string& name, const std::string& impair) {
+        script.change([=](Plan& p) {
+            p.sends.push_back(sender(name, "239.5.0.0:7148"));
+            p.sends.back().impair = impair;
+        });
+        script.wait([=](const stats::Snapshot& s) { return sent_by(s, name).counters.heaps > 20; });
+        script.change([](Plan& p) { p.sends.pop_back(); });
+    };
+    const auto removed = [&script](std::uint64_t senders, const std::string& impair) {
+        script.wait([=](const stats::Snapshot& s) { return s.removed_sends.control_heaps == senders; });
+        script.add([=](Engine&, const stats::Snapshot& s) { EXPECT_EQ(s.removed_sends.impair, impair); });
+    };
+    add("d1", "");
+    removed(1, "");
+    add("d2", "loss=50%");
+    removed(2, "loss=50%");
+    add("d3", "loss=50%");
+    removed(3, "loss=50%");
+    add("d4", "loss=20%");
+    removed(4, "several ways");
+    const Ended e = script.run(live_plan(1));
+    EXPECT_THAT(e.problems, IsEmpty());
+    const stats::SendCounters& c = e.last.removed_sends.counters;
+    EXPECT_GT(c.impaired_lost, 0U);
+    EXPECT_GT(c.packets, c.impaired_lost + c.impaired_sent) << "those of d1 were not impaired";
+    EXPECT_EQ(c.impaired_dropped, 0U);
+    expect_nothing_lost(e.last.streams[0]);
+}
+
 TEST(ChangeSends, ManySendersComeAndGoInOneRun) {
     Script script;
     script.add([](Engine& engine, const stats::Snapshot&) {

@@ -12,6 +12,7 @@
 namespace spead::runtime::test {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -307,6 +308,26 @@ TEST(Change, RefusesWhatCannotBeAndChangesNothing) {
     EXPECT_THAT(e.problems, IsEmpty());
     for (const stats::StreamSnapshot& s : e.last.streams)
         expect_nothing_lost(s);
+}
+
+TEST(Change, LeavesStreamsOnTheLcoreThatPutsTheirFragmentsTogether) {
+    Script script;
+    script.add([](Engine& engine, const stats::Snapshot&) {
+        Plan plan = engine.plan();
+        plan.receives[0].lcores = {6};
+        try {
+            engine.reconfigure(plan);
+            ADD_FAILURE() << "accepted";
+        } catch (const Error& error) {
+            EXPECT_THAT(error.what(),
+                        AllOf(HasSubstr("port p0"), HasSubstr("on the lcore on CPU 5"),
+                              HasSubstr("would be on CPU 6"), HasSubstr("give the stream `lcores 5`")));
+        }
+    });
+    Plan plan = live_plan(1);
+    plan.ports[0].reassemble = true;
+    const Ended e = script.run(plan);
+    EXPECT_THAT(e.problems, IsEmpty());
 }
 
 TEST(Change, GoesBackWhenASinkCannotBeMade) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gmock/gmock.h>
 
+#include <rte_ethdev.h>
+
+#include "port/device_calls.hpp"
 #include "tests/eal/recv/rig.hpp"
 #include "tests/eal/runtime/rig.hpp"
 #include "tests/support/file_size_limit.hpp"
@@ -52,6 +55,30 @@ TEST(Loopback, BringsEveryHeapBackAndEndsByItself) {
     EXPECT_EQ(e.reason, Reason::sent);
     expect_all(e, 300, 1);
     EXPECT_GT(e.last.duration_s, 0);
+}
+
+/// Misses packets while the device starts, as one that gets packets at once.
+struct MissesAtStart final : port::DeviceCalls {
+    int start(std::uint16_t port) override {
+        missed += 7;
+        return DeviceCalls::start(port);
+    }
+    int stats(std::uint16_t port, rte_eth_stats& stats) override {
+        const int error = DeviceCalls::stats(port, stats);
+        stats.imissed = missed;
+        return error;
+    }
+    std::uint64_t missed = 5;  ///< of an earlier user of the device
+};
+
+TEST(Loopback, PacketsThatItsPortMissesBeforeTheLcoresFetchAreTheStarts) {
+    MissesAtStart calls;
+    const port::DeviceCallsInstead instead(calls);
+    const Plan plan = loopback(300);
+    const Ended e = run(plan, layout_of(plan), -1, [&](const stats::Snapshot&) { calls.missed = 14; });
+    expect_all(e, 300, 1);
+    EXPECT_EQ(e.last.ports[0].nic.missed, calls.missed);
+    EXPECT_EQ(e.last.ports[0].missed_at_start, 7U);
 }
 
 TEST(Loopback, WorksWithReceiverAndSenderOnLcoresOfTheirOwn) {

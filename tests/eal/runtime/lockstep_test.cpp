@@ -85,7 +85,12 @@ TEST(Lockstep, OneThatIsStoppedEndsNoHeapOfTheOther) {
         });
         script.add([&heaps](Engine&, const stats::Snapshot& s) { heaps = s.streams[0].heaps_verified; });
         script.wait([&heaps](const stats::Snapshot& s) { return s.streams[0].heaps_verified > heaps + 100; });
-        expect_whole(script.run(live(20e6)));
+        const Ended e = script.run(live(20e6));
+        expect_whole(e);
+        EXPECT_EQ(e.sent(stopped).counters.heaps + e.sent(stopped).left_out,
+                  e.sent(1 - stopped).counters.heaps)
+            << "those of before the stop are not left out";
+        EXPECT_EQ(e.sent(1 - stopped).left_out, 0U);
     }
 }
 

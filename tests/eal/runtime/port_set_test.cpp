@@ -2,7 +2,9 @@
 #include "runtime/port_set.hpp"
 
 #include <gmock/gmock.h>
+#include <linux/capability.h>
 
+#include "port/netdev.hpp"
 #include "tests/eal/runtime/rig.hpp"
 
 namespace spead::runtime::test {
@@ -102,6 +104,23 @@ TEST_F(Ports, AreAwayUntilTheyAreOpenedAgain) {
     EXPECT_THAT(remarks, ElementsAre("port a: its network interface was detached 1 time"));
     EXPECT_TRUE(port.give_up_reopening("eth9", "its rules were refused")) << "to be closed again";
     EXPECT_TRUE(port.is_detached());
+}
+
+TEST(PacketSocket, WhoseDeviceStringHasALengthKnowsALongerOne) {
+    if (!port::has_capability(CAP_NET_ADMIN) || !port::has_capability(CAP_NET_RAW))
+        GTEST_SKIP() << "it needs CAP_NET_ADMIN and CAP_NET_RAW";
+    Plan plan;
+    plan.memory.heaps = 16 * kMiB;
+    plan.ports = {{"a", "net_af_packet0,iface=lo,framecnt=512", 0}};
+    plan.receives = {receive("s0", "239.1.0.0:7148", "a")};
+    const Layout layout = layout_of(plan);
+    PortSet ports;
+    ports.open(plan.ports, layout.ports);
+    const stats::PortSettings known = ports[0].snapshot().settings;
+    EXPECT_EQ(known.larger_buffer, 0U) << "it has no effect";
+    EXPECT_EQ(known.longer_device, "net_af_packet0,iface=lo,framecnt=1024");
+    EXPECT_EQ(known.larger_queue, 1024U);
+    ports[0].device().close();
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <rte_cycles.h>
 
+#include "port/impaired_queue.hpp"
 #include "tests/eal/send/rig.hpp"
 
 namespace spead::send::test {
@@ -153,6 +154,36 @@ TEST_F(OutageTest, AnOutageEndsWithItsPort) {
     go_on(1000);
     EXPECT_TRUE(sender().stuck());
     EXPECT_EQ(sender().counters().outages, 2U);
+}
+
+/// Fills a queue that delays on purpose, whose port takes everything; then the port takes nothing.
+TEST_F(OutageTest, PacketsThatAreDelayedOnPurposeAreNoOutage) {
+    config.pacing = {};
+    const port::ImpairedQueue::Ticks ticks = [](const void* clock) -> std::uint64_t {
+        return *static_cast<const std::uint64_t*>(clock);
+    };
+    port::ImpairedQueue impaired({port::Impairments::parse("delay=5s", "test"), static_cast<double>(hz), 2000,
+                                  64, SOCKET_ID_ANY, ticks, &now},
+                                 "test");
+    impaired.set_inner(queue.queue());
+    sender().set_queue(impaired.queue());
+    go_on(4500);
+    EXPECT_GT(sender().counters().tx_full, 1000U) << "it was full";
+    EXPECT_EQ(queue.taken, 0U);
+    EXPECT_FALSE(sender().stuck());
+    go_on(1000);
+    EXPECT_GT(queue.taken, 4000U) << "the first ones were due";
+    EXPECT_EQ(sender().counters().outages, 0U);
+    takes = false;
+    go_on(7000);
+    EXPECT_TRUE(sender().stuck()) << "this is the port";
+    EXPECT_EQ(sender().counters().outages, 1U);
+    impaired.give_up();
+    takes = true;
+    sender().set_queue(queue.queue());
+    EXPECT_TRUE(run());
+    // Packets that it dropped did not get here.
+    queue.taken = sender().counters().packets;
 }
 
 /// Raises a rate of 8 kb/s, at which a burst takes 65 s, to 1 Gb/s.

@@ -37,6 +37,16 @@ TEST(ForeignJson, HasABoundedDepth) {
     EXPECT_FALSE(parse_foreign(wide + "\"" + std::string(1000, '[') + "\"]").is_discarded());
 }
 
+TEST(ForeignJson, ANameThatAnObjectHasTwiceIsFound) {
+    for (const char* const text :
+         {R"({"a":1,"a":2})", R"({"a":1,"b":{"c":1},"a":1})", R"([{"b":{"a":[],"x":{"a":1},"a":{}}}])",
+          R"({"a":1,"\u0061":2})", R"({"a":1,"a":1,"b":1,"b":1})"})
+        EXPECT_EQ(repeated_name(text), "a") << text;
+    for (const char* const text : {"{}", "7", R"({"a":{"a":{"a":1}},"b":{"a":2}})", R"([{"a":1},{"a":1}])",
+                                   R"({"a":"b","b":["a","a"]})"})
+        EXPECT_EQ(repeated_name(text), "") << text;
+}
+
 TEST(ForeignJson, ExcerptsAreShort) {
     EXPECT_EQ(excerpt_of(parse_foreign(R"("\u00e9")")), R"("\u00e9")");
     EXPECT_EQ(excerpt_of(parse_foreign("[1,null]")), "[1,null]");

@@ -250,6 +250,29 @@ TEST_F(Captures, AFullDiskEndsItAndEveryPacketIsWrittenOrUnwritten) {
     EXPECT_EQ(c.tap(0).offer(p.mbuf, 1), Tap::Offer::over);
 }
 
+/// Looks at it before anyone stops it, as metrics do.
+TEST_F(Captures, AFullDiskShowsWhileItIsNotStopped) {
+    options.files = {scratch.file("a.pcap"), scratch.file("b.pcap")};
+    Capture c("s0", options, 1, kHz);
+    const Packet p(5, 1000);
+    {
+        const spead::test::FileSizeLimit limit(1'000'000);
+        std::uint64_t now = 0;
+        while (!c.over())
+            c.tap(0).offer(p.mbuf, now++);
+        // Both writers fail, and what is in the buffer is thrown away.
+        for (c.tap(0).housekeep(now += kHz); picture(c).buffered() != 0; c.tap(0).housekeep(now += kHz))
+            std::this_thread::yield();
+        const stats::CaptureSnapshot s = picture(c);
+        EXPECT_FALSE(s.finished);
+        EXPECT_GT(s.unwritten, 0U);
+        EXPECT_EQ(s.taken, s.written + s.unwritten);
+        c.finish();
+        EXPECT_EQ(picture(c).unwritten, s.unwritten) << "the end finds no more";
+        EXPECT_EQ(picture(c).written, s.written);
+    }
+}
+
 TEST_F(Captures, FewPacketsReachTheFileWhileItRuns) {
     Capture c("s0", options, 1, kHz);
     must_take(c.tap(0), Packet(1), 1);

@@ -115,6 +115,48 @@ TEST(Callback, SeesTheItemsThatItAskedFor) {
     c.rig.end();
 }
 
+TEST(Callback, IsNotAskedByALaterPacketThatLacksWhatItAskedFor) {
+    CallbackRig c(by_item);
+    // The first packet of heap 1 is lost, and that of heap 2 comes last.
+    c.rig.batch({of_heap(1, 8, 8), of_heap(2, 8, 8), of_heap(2, 0, 8)});
+    c.rig.batch({of_heap(2, 8, 8)});
+    EXPECT_EQ(c.rig.counters[no_item], 2U);
+    EXPECT_EQ(c.rig.counters[placed], 2U);
+    EXPECT_EQ(c.answers.calls, (std::vector<std::vector<std::uint64_t>>{{1002}}));
+    c.rig.end();
+    const Chunk* const chunk = c.rig.chunks.ring.take();
+    EXPECT_EQ(chunk->heaps_present, 1U);
+    EXPECT_EQ(chunk->present[2], 1U);
+}
+
+TEST(Callback, IsAskedByALaterPacketThatHasWhatItAskedFor) {
+    CallbackRig c(by_item);
+    Packet later = of_heap(1, 8, 8);
+    later.items({immediate(0x1600, 1), immediate(0x3101, 4)});
+    c.rig.batch({later});
+    EXPECT_EQ(c.rig.counters[placed], 1U);
+    c.rig.end();
+}
+
+TEST(Callback, IsAskedByFirstPacketsAloneWherePacketsComeInOrder) {
+    heap::WindowConfig in_order = tracked_window();
+    in_order.in_order = true;
+    Answers answers{[](const HeapStart& s, ChunkPlace& p) {
+                        p = {.chunk = 0, .heap = s.count % 4, .offset = s.count % 4 * 16};
+                    },
+                    {}};
+    PlaceCallback callback = small_callback(answers);
+    callback.items.clear();
+    stats::CallbackCounts counts;
+    CallbackMap map(callback, counts);
+    TrackedRig rig(map, callback.layout(), 16, {}, in_order);
+    rig.batch({of_heap(1, 8, 8), of_heap(2, 0, 8), of_heap(2, 8, 8)});
+    EXPECT_EQ(rig.counters[out_of_order], 1U);
+    EXPECT_EQ(rig.counters[placed], 2U);
+    EXPECT_EQ(answers.calls, (std::vector<std::vector<std::uint64_t>>{{1002}}));
+    rig.end();
+}
+
 TEST(Callback, ThatRejectsAHeapRejectsAllItsPackets) {
     CallbackRig c([](const HeapStart&, ChunkPlace& p) { p.chunk = -7; });
     c.rig.batch({of_heap(0, 0, 8), of_heap(0, 8, 8)});

@@ -86,13 +86,14 @@ class TrackedRig {
     Tracked::Verdict offer(const Packet& p, bool last_try, bool can_wait) {
         const Tracked::Accepted a = tracked->accept(p.view(), endpoint, last_try, can_wait);
         if (a.verdict == Tracked::Verdict::copy)
-            copies_.push_back({a.base, &p});
+            copies_.push_back({a.base, a.offset, p});
         offered_ += a.verdict == Tracked::Verdict::counted || a.verdict == Tracked::Verdict::copy;
         return a.verdict;
     }
     void copy() {
-        for (const auto& [base, p] : copies_)
-            std::memcpy(*base + p->view().offset, p->payload().data(), p->payload().size());
+        for (const Copy& c : copies_)
+            std::memcpy(*c.base + c.offset + c.packet.view().offset, c.packet.payload().data(),
+                        c.packet.payload().size());
         copies_.clear();
     }
 
@@ -125,7 +126,13 @@ class TrackedRig {
     std::uint64_t now = 1;
 
   private:
-    std::vector<std::pair<std::byte* const*, const Packet*>> copies_;
+    struct Copy {
+        std::byte* const* base;
+        std::uint64_t offset;
+        Packet packet;
+    };
+
+    std::vector<Copy> copies_;
     std::uint64_t offered_ = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <random>
 #include <sys/mman.h>
 #include <thread>
+#include <tuple>
 
 #include "tests/unit/chunk/numbered_rig.hpp"
 
@@ -315,6 +316,12 @@ TEST_P(TrackedModel, AgreesWithWhatWasSent) {
                    heaps);
     std::vector<Packet> packets;
     for (std::uint64_t n = 0; n < 400; n++) {
+        if (random() % 4 == 0) {
+            for (std::uint64_t copies = 1 + random() % 10 / 9; copies != 0; copies--)
+                packets.push_back(
+                    telling(n, 0, kNumberedHeap).time(n + 1).from(static_cast<std::uint32_t>(n % 3)));
+            continue;
+        }
         for (std::uint64_t at = 0; at < kNumberedHeap; at += 4) {
             const bool tells = at == 0 || random() % 4 == 0;
             Packet p = tells ? telling(n, at, 4) : silent(n, at, 4);
@@ -408,12 +415,12 @@ struct TrackedLcore {
     bool offer(const Packet& p, bool last_try) {
         const Tracked::Accepted a = tracked.accept(p.view(), 0, last_try, false);
         if (a.verdict == Tracked::Verdict::copy)
-            copies.emplace_back(a.base, &p);
+            copies.emplace_back(a.base, a.offset, &p);
         return a.verdict != Tracked::Verdict::again;
     }
     void copy() {
-        for (const auto& [base, p] : copies)
-            std::memcpy(*base + p->view().offset, p->payload().data(), p->payload().size());
+        for (const auto& [base, offset, p] : copies)
+            std::memcpy(*base + offset + p->view().offset, p->payload().data(), p->payload().size());
         copies.clear();
         tracked.boundary();
     }
@@ -423,7 +430,7 @@ struct TrackedLcore {
     Member member;
     stats::StreamCounters counters;
     Tracked tracked;
-    std::vector<std::pair<std::byte* const*, const Packet*>> copies;
+    std::vector<std::tuple<std::byte* const*, std::uint64_t, const Packet*>> copies;
 
   private:
     std::uint64_t first_;

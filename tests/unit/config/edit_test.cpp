@@ -10,6 +10,7 @@
 #include "config/config.hpp"
 #include "config/keys.hpp"
 #include "config/shards.hpp"
+#include "runtime/paths.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace spead::config {
@@ -139,6 +140,28 @@ TEST_F(EditTest, EndpointsComeAndGo) {
     EXPECT_THAT(one.receives[0].endpoint_texts, ElementsAre("239.2.0.0:7148"));
 }
 
+TEST_F(EditTest, EndpointsOfTwoPathsComeAndGoTogether) {
+    const Plan before = set_stream(
+        plan(), "a", {{"paths", "p0,p0"}, {"path_endpoints", "239.7.0.0+2:7148,239.8.0.0+1:7148"}});
+    const Plan less = delete_endpoints(before, "a", "239.1.0.1+1:7148");
+    EXPECT_THAT(less.receives[0].endpoint_texts,
+                ElementsAre("239.1.0.0:7148", "239.1.0.3:7148", "239.2.0.0:7148"));
+    EXPECT_THAT(less.receives[0].path_endpoint_texts, ElementsAre("239.7.0.0:7148", "239.8.0.0+1:7148"));
+    EXPECT_EQ(to_string(less.receives[0].path_endpoints[1]), "239.8.0.0:7148");
+
+    const std::string why = refusal([&] { add_endpoints(before, "a", "239.9.0.0+1:7148"); });
+    EXPECT_THAT(why, HasSubstr("a twin on its second path"));
+    const auto typed = why.find("`stream set a ");
+    ASSERT_NE(typed, std::string::npos) << why;
+    EXPECT_EQ(why.substr(typed),
+              "`stream set a endpoints 239.1.0.0+3:7148,239.2.0.0:7148,239.9.0.0+1:7148 path_endpoints "
+              "239.7.0.0+2:7148,239.8.0.0+1:7148,TWIN`");
+    const Plan more = set_stream(before, "a",
+                                 {{"endpoints", "239.1.0.0+3:7148,239.2.0.0:7148,239.9.0.0+1:7148"},
+                                  {"path_endpoints", "239.7.0.0+2:7148,239.8.0.0+1:7148,239.6.0.0+1:7148"}});
+    EXPECT_EQ(more.receives[0].path_endpoints.size(), 7U);
+}
+
 TEST_F(EditTest, RefusalsAreTheFilesOwn) {
     EXPECT_THAT(refusal([] { add_stream(plan(), "c", "p0", "239.1.0.2:7148", {}); }),
                 HasSubstr("already received by stream `a`"));
@@ -251,6 +274,25 @@ TEST_F(EditTest, AStreamGetsTheOtherPortByItsPaths) {
                 HasSubstr("has one path"));
     EXPECT_EQ(add_stream(before, "c", port, "239.77.0.0:7148", {{"paths", port + ",p9"}}).receives[2].paths,
               with.receives[1].paths);
+}
+
+TEST_F(EditTest, AStreamHasTheDefaultsOfItsPathsUnlessItHasOthers) {
+    Plan before = plan();
+    before.ports.push_back(before.ports[0]);
+    before.ports[1].name = "p9";
+    before.ports[1].device = "net_null9";
+    const std::string paths = before.receives[1].port + ",p9";
+    const runtime::ReceivePlan one_path;
+    before.receives[1].max_live = one_path.max_live;
+    before.receives[1].history = one_path.history;
+    const Plan with = set_stream(before, "b", {{"paths", paths}});
+    EXPECT_EQ(with.receives[1].max_live, runtime::kPathLive);
+    EXPECT_EQ(with.receives[1].history, runtime::kPathHistory);
+    EXPECT_EQ(set_stream(with, "b", {{"paths", "default"}}), before);
+    EXPECT_EQ(set_stream(with, "b", {{"path_skew", "70ms"}}).receives[1].max_live, runtime::kPathLive);
+    EXPECT_EQ(set_stream(before, "b", {{"paths", paths}, {"heaps.max_live", "4"}}).receives[1].max_live, 4U);
+    before.receives[1].max_live = 9;
+    EXPECT_EQ(set_stream(before, "b", {{"paths", paths}}).receives[1].max_live, 9U);
 }
 
 TEST(EndpointRanges, AreAsShortAsCanBe) {

@@ -90,6 +90,10 @@ TEST(PathRules, RefuseWhatTwoPathsCannotHave) {
     EXPECT_THAT(refusal("[[receive]]\nname = \"s1\"\nport = \"p1\"\nendpoints = [\"239.1.2.4:7148\"]\n"),
                 HasSubstr("already received by stream `s0`"));
     EXPECT_EQ(refusal(""), "accepted");
+    EXPECT_EQ(refusal("[[receive]]\nname = \"s1\"\nport = \"p1\"\npaths = []\nendpoints = "
+                      "[\"239.1.2.4:7000\"]\n"),
+              "accepted")
+        << "an empty list names no paths";
 }
 
 Plan with_paths(const std::string& paths) {

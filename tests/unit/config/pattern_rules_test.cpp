@@ -35,7 +35,7 @@ TEST(PatternRules, StoredHeapsHaveNoPattern) {
     plan.from = "/data/out";
     EXPECT_FALSE(pattern_fault(plan));
     plan.verify = true;
-    expect_fault(plan, "from", "`pattern` and `verify` make others");
+    expect_fault(plan, "from", "`pattern` (--pattern) and `verify` (--verify) make others");
     plan = pattern_of(HeapPattern::p1);
     plan.from = "/data/out";
     expect_fault(plan, "from", "leave one of them out");

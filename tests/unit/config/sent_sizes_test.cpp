@@ -39,5 +39,14 @@ TEST(SentSizes, ASizeThatIsNamedHolds) {
     EXPECT_EQ(packet_size(test::send_plan("d0", "239.20.0.1:7148")), 1472U);
 }
 
+/// Leaves the sizes of stored heaps to those who read them.
+TEST(SentSizes, AStoredHeapNeedsNoRoomForAMadeOne) {
+    runtime::Plan plan = test::valid_plan();
+    plan.sends[0].address_bits = 16;
+    EXPECT_THROW(validate(plan), Error);
+    plan.sends[0].from = "stored";
+    EXPECT_NO_THROW(validate(plan));
+}
+
 }  // namespace
 }  // namespace spead::config

@@ -257,6 +257,26 @@ TEST_F(CudaEngines, ThatStandStillAreLeftAloneWithTheirMemory) {
     EXPECT_TRUE(comes([&] { return batches.expired() && heaps.expired() && fake_objects() == before_; }));
 }
 
+TEST_F(CudaEngines, WaitAtTheirEndForAFetchThatWasGivenUp) {
+    CudaEngine engine(fake_context());
+    engine.register_packets(packets());
+    Lcore lcore(engine, packets(), 1);
+    ASSERT_TRUE(lcore.submit(9));
+    ASSERT_TRUE(comes([&] { return lcore.is_done(); }));
+    {
+        const FakeWish stalled("FAKE_CUDA_STALL", "1");
+        EXPECT_THROW((void)lcore.is_right(engine), gather::FetchTimedOut)
+            << "after CudaEngine::kLongestFetch";
+        EXPECT_EQ(fake_pending(), 1) << "the GPU has its copy still";
+        engine.end_fetches();
+        EXPECT_THROW((void)lcore.is_right(engine), gather::FetchTimedOut);
+        EXPECT_EQ(fake_pending(), 1) << "nobody waits for another one when the run ends";
+        EXPECT_FALSE(engine.stop(50ms)) << "it may still write into memory of the engine";
+    }
+    EXPECT_TRUE(engine.stop(20s));
+    EXPECT_EQ(fake_pending(), 0);
+}
+
 TEST(CudaEngine, TakesPacketsFromItsOwnMemoryThatCardsWrite) {
     const ContextPointer context = fake_context();
     CudaEngine engine(context);

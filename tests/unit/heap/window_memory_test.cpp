@@ -56,6 +56,25 @@ TEST(WindowMemory, ThatAConsumerHasGivenBackIsFoundWithoutWaitingForHousekeeping
     }
 }
 
+TEST(WindowMemory, ThatAConsumerGaveBackLastIsTakenByTheNextLargeHeap) {
+    Rig rig;
+    const auto give = [&rig](std::uint64_t key) {
+        EXPECT_EQ(rig.give(Packet(key).of(64 * kKiB).at(0, 32 * kKiB)), placed);
+        EXPECT_EQ(rig.give(Packet(key).of(64 * kKiB).at(32 * kKiB, 32 * kKiB)), placed);
+    };
+    give(1);
+    const std::byte* last = nullptr;
+    for (std::uint64_t key = 2; key < 20; key++) {
+        {
+            const HeapHandle heap = rig.pop();
+            EXPECT_TRUE(key == 2 || heap.payload().data() == last) << "heap " << key - 1;
+            EXPECT_TRUE(holds_pattern(heap));
+            last = heap.payload().data();
+        }
+        give(key);
+    }
+}
+
 TEST(WindowMemory, OfHeapsThatNeverFinishIsGivenToNewerOnes) {
     // Four forged first packets take all there is. Good heaps that come after them must not be refused for
     // ever: the window moves on with every heap that begins, room or not.

@@ -66,6 +66,15 @@ TEST(CaptureReport, IsPartOfTheReport) {
         EXPECT_THAT(table, HasSubstr(part));
 }
 
+TEST(CaptureReport, ItsTableHasAllCountsOfImpairments) {
+    stats::Snapshot s = snapshot();
+    EXPECT_THAT(report_table(s), Not(HasSubstr("impaired on purpose")));
+    s.replays[0].impair = "delay=1s";
+    EXPECT_THAT(report_table(s), Not(HasSubstr("(dropped)"))) << "none was";
+    s.replays[0].impaired.impaired_dropped = 96;
+    EXPECT_THAT(report_table(s), testing::ContainsRegex("\\(dropped\\)\n[^\n]* 96\n"));
+}
+
 TEST(CaptureReport, TellsHowFarACaptureIs) {
     stats::Snapshot s = snapshot();
     EXPECT_THAT(captures_table(s), HasSubstr("running  500 ms"));
@@ -82,6 +91,16 @@ TEST(CaptureReport, SaysWhatFixesDrops) {
     ASSERT_EQ(capture_advice(snapshot()).size(), 1U);
     EXPECT_THAT(capture_advice(snapshot())[0], HasSubstr("s0: 7 packets found no room"));
     EXPECT_TRUE(capture_advice({}).empty());
+}
+
+TEST(CaptureReport, SaysWhyFilesHaveHoles) {
+    stats::Snapshot s = snapshot();
+    s.captures[0].dropped_full = 0;
+    s.captures[0].failure = "cannot write the capture file a.pcap: No space left on device";
+    ASSERT_EQ(capture_advice(s).size(), 1U);
+    EXPECT_THAT(capture_advice(s)[0],
+                AllOf(HasSubstr("s0: 4 packets that were taken are not in the files: cannot write the"),
+                      HasSubstr("No space left on device")));
 }
 
 }  // namespace

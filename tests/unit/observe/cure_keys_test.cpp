@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstdio>
+#include <iterator>
 #include <regex>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "config/keys.hpp"
 #include "stats/diagnosis.hpp"
 #include "tests/unit/config/plans.hpp"
+#include "tests/unit/stats/consumer_cure_rows.hpp"
 #include "tests/unit/stats/cure_rows.hpp"
 
 /// Tests that the values which cures propose are those of keys, and none that these refuse.
@@ -115,9 +117,15 @@ std::size_t carry_out(const stats::Snapshot& s, const char* name) {
     return settings;
 }
 
+std::vector<rows::CureRow> all_rows() {
+    std::vector<rows::CureRow> all(std::begin(rows::kCureRows), std::end(rows::kCureRows));
+    all.insert(all.end(), std::begin(rows::kConsumerCureRows), std::end(rows::kConsumerCureRows));
+    return all;
+}
+
 TEST(CureKeys, TakeTheProposedValues) {
     std::size_t settings = 0;
-    for (const rows::CureRow& row : rows::kCureRows) {
+    for (const rows::CureRow& row : all_rows()) {
         stats::Snapshot s = rows::known();
         row.change(s);
         settings += carry_out(s, row.name);
@@ -126,7 +134,7 @@ TEST(CureKeys, TakeTheProposedValues) {
 }
 
 TEST(CureKeys, TakeThemNearTheirLimitsToo) {
-    for (const rows::CureRow& row : rows::kCureRows)
+    for (const rows::CureRow& row : all_rows())
         for (const bool by_prompt : {true, false}) {
             stats::Snapshot s = rows::known();
             if (!by_prompt)

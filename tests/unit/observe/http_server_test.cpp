@@ -109,16 +109,18 @@ class HttpServerTest : public testing::Test {
 };
 
 TEST_F(HttpServerTest, AnAnswerThatTheClientKnowsHasNoBody) {
-    EXPECT_THAT(Client(server_).say("GET /known HTTP/1.1\r\nIf-None-Match: \"5\"\r\n\r\n").answer(),
-                AllOf(StartsWith("HTTP/1.1 304 Not Modified\r\nETag: \"5\"\r\n"), EndsWith("\r\n\r\n"),
-                      Not(HasSubstr("\nContent-")), Not(HasSubstr("five"))));
-    EXPECT_THAT(Client(server_).say("GET /known HTTP/1.1\r\nIf-None-Match: \"6\"\r\n\r\n").answer(),
-                AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), EndsWith("\r\n\r\nfive\n")));
+    EXPECT_THAT(
+        Client(server_).say("GET /known HTTP/1.1\r\nHost: x\r\nIf-None-Match: \"5\"\r\n\r\n").answer(),
+        AllOf(StartsWith("HTTP/1.1 304 Not Modified\r\nETag: \"5\"\r\n"), EndsWith("\r\n\r\n"),
+              Not(HasSubstr("\nContent-")), Not(HasSubstr("five"))));
+    EXPECT_THAT(
+        Client(server_).say("GET /known HTTP/1.1\r\nHost: x\r\nIf-None-Match: \"6\"\r\n\r\n").answer(),
+        AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), EndsWith("\r\n\r\nfive\n")));
 }
 
 TEST_F(HttpServerTest, NoBrowserGuessesTypes) {
     for (const char* const path : {"/page", "/nothing"})
-        EXPECT_THAT(Client(server_).say(fmt::format("GET {} HTTP/1.1\r\n\r\n", path)).answer(),
+        EXPECT_THAT(Client(server_).say(fmt::format("GET {} HTTP/1.1\r\nHost: x\r\n\r\n", path)).answer(),
                     HasSubstr("\r\nX-Content-Type-Options: nosniff\r\n"));
 }
 
@@ -131,25 +133,43 @@ TEST_F(HttpServerTest, AnswersWithThePageAndItsLength) {
 }
 
 TEST_F(HttpServerTest, RefusesEverythingElse) {
-    EXPECT_THAT(Client(server_).say("GET /other HTTP/1.1\r\n\r\n").answer(),
+    EXPECT_THAT(Client(server_).say("GET /other HTTP/1.1\r\nHost: x\r\n\r\n").answer(),
                 StartsWith("HTTP/1.1 404 Not Found"));
-    EXPECT_THAT(Client(server_).say("POST /page HTTP/1.1\r\n\r\n").answer(),
+    EXPECT_THAT(Client(server_).say("POST /page HTTP/1.1\r\nHost: x\r\n\r\n").answer(),
                 AllOf(StartsWith("HTTP/1.1 405 "), HasSubstr("Allow: GET, HEAD\r\n")));
-    for (const char* const bad : {"\r\n\r\n", "GET\r\n\r\n", "GET /page\r\n\r\n", "GET page HTTP/1.1\r\n\r\n",
-                                  "GET /pa\tge HTTP/1.1\r\n\r\n", "GET /page HTTP/2\r\n\r\n", "\x01\xff\n\n",
-                                  "GET /page HTTP/1.1\r\nContent-Length: x\r\n\r\n",
-                                  "GET /page HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
-                                  "GET /page HTTP/1.1\r\nno field\r\n\r\n"})
+    for (const char* const bad :
+         {"\r\n\r\n", "GET\r\n\r\n", "GET /page\r\n\r\n", "GET page HTTP/1.1\r\nHost: x\r\n\r\n",
+          "GET /pa\tge HTTP/1.1\r\nHost: x\r\n\r\n", "GET /page HTTP/2\r\n\r\n", "\x01\xff\n\n",
+          "GET /page HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n",
+          "GET /page HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+          "GET /page HTTP/1.1\r\nHost: x\r\nno field\r\n\r\n"})
         EXPECT_THAT(Client(server_).say(bad).answer(), StartsWith("HTTP/1.1 400 ")) << bad;
     EXPECT_THAT(Client(server_).say("GET /" + std::string(http_limits::kLongestHead, 'x')).answer(),
                 StartsWith("HTTP/1.1 431 "));
     expect_it_serves();
 }
 
+TEST_F(HttpServerTest, NeedsAHostAsItsVersionDoes) {
+    for (const char* const fields : {"", "Accept: */*\r\n", "X-Host: x\r\n"})
+        EXPECT_THAT(Client(server_).say(fmt::format("GET /page HTTP/1.1\r\n{}\r\n", fields)).answer(),
+                    AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("no field `Host`")));
+    EXPECT_THAT(Client(server_).say("GET /page HTTP/1.0\r\n\r\n").answer(), EndsWith("the page\n"));
+    EXPECT_THAT(Client(server_).say("GET /page HTTP/1.1\r\nHost:\r\n\r\n").answer(), EndsWith("the page\n"));
+}
+
+TEST_F(HttpServerTest, RefusesSeveralFieldsThatDecide) {
+    for (const char* const field : {"Host", "Origin", "Authorization", "Content-Type", "If-Match"})
+        EXPECT_THAT(Client(server_)
+                        .say(fmt::format("GET /page HTTP/1.1\r\nHost: x\r\n{0}: x\r\n{0}: y\r\n\r\n", field))
+                        .answer(),
+                    AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr(fmt::format("several fields `{}`", field))));
+    expect_it_serves();
+}
+
 TEST_F(HttpServerTest, LogsWhoAsksForTooMuchButNoFloodOfThem) {
     port::LogCapture log;
-    const std::string head =
-        fmt::format("POST /echo HTTP/1.1\r\nContent-Length: {}\r\n\r\n", http_limits::kLongestBody + 1);
+    const std::string head = fmt::format("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n",
+                                         http_limits::kLongestBody + 1);
     for (int i = 0; i < 20; i++)
         EXPECT_THAT(Client(server_).say(head).answer(), StartsWith("HTTP/1.1 413 "));
     const std::string said = log.take_reason();
@@ -160,13 +180,14 @@ TEST_F(HttpServerTest, LogsWhoAsksForTooMuchButNoFloodOfThem) {
 TEST_F(HttpServerTest, LogsThePathOfAHeadThatIsTooLong) {
     port::LogCapture log;
     const std::string much(http_limits::kLongestHead, 'x');
-    EXPECT_THAT(Client(server_).say("GET /page?a=b HTTP/1.1\r\nX-Long: " + much).answer(),
+    EXPECT_THAT(Client(server_).say("GET /page?a=b HTTP/1.1\r\nHost: x\r\nX-Long: " + much).answer(),
                 StartsWith("HTTP/1.1 431 "));
     EXPECT_THAT(log.take_reason(), HasSubstr("asked for `GET /page` in vain: 431"));
 }
 
 TEST_F(HttpServerTest, APageThatCannotBeMadeIsLostAlone) {
-    EXPECT_THAT(Client(server_).say("GET /dear HTTP/1.1\r\n\r\n").answer(), StartsWith("HTTP/1.1 500 "));
+    EXPECT_THAT(Client(server_).say("GET /dear HTTP/1.1\r\nHost: x\r\n\r\n").answer(),
+                StartsWith("HTTP/1.1 500 "));
     expect_it_serves();
 }
 
@@ -174,36 +195,39 @@ TEST_F(HttpServerTest, AnswersLaterWithTheWholeBody) {
     const std::string body(100'000, 'b');
     const std::string answer =
         Client(server_)
-            .say(fmt::format("POST /echo HTTP/1.1\r\nContent-Length: {}\r\n\r\n{}", body.size(), body))
+            .say(fmt::format("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{}", body.size(),
+                             body))
             .answer();
     EXPECT_THAT(answer, AllOf(StartsWith("HTTP/1.1 200 "), EndsWith("\r\n\r\n" + body)));
     EXPECT_THAT(Client(server_)
-                    .say("POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    .say("POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
                          "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
                     .answer(),
                 EndsWith("\r\n\r\nabcde"));
-    EXPECT_THAT(Client(server_)
-                    .say("POST /echo HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nhi")
-                    .answer(),
-                AllOf(StartsWith("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 "), EndsWith("\r\n\r\nhi")));
+    EXPECT_THAT(
+        Client(server_)
+            .say("POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nhi")
+            .answer(),
+        AllOf(StartsWith("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 "), EndsWith("\r\n\r\nhi")));
 }
 
 TEST_F(HttpServerTest, RefusesBodiesThatAreTooLong) {
-    EXPECT_THAT(Client(server_).say("POST /echo HTTP/1.1\r\nContent-Length: 2147483648\r\n\r\n").answer(),
-                StartsWith("HTTP/1.1 413 "));
-    const std::string much(http_limits::kLongestBody + 1, 'x');
     EXPECT_THAT(
-        Client(server_)
-            .say(fmt::format("POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{}\r\n",
-                             much.size(), much))
-            .answer(),
+        Client(server_).say("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2147483648\r\n\r\n").answer(),
         StartsWith("HTTP/1.1 413 "));
+    const std::string much(http_limits::kLongestBody + 1, 'x');
+    EXPECT_THAT(Client(server_)
+                    .say(fmt::format(
+                        "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{}\r\n",
+                        much.size(), much))
+                    .answer(),
+                StartsWith("HTTP/1.1 413 "));
     expect_it_serves();
 }
 
 TEST_F(HttpServerTest, StreamsUntilTheClientGoes) {
     const Client client(server_);
-    client.say("GET /stream HTTP/1.1\r\n\r\n");
+    client.say("GET /stream HTTP/1.1\r\nHost: x\r\n\r\n");
     std::string all;
     std::array<char, 4096> bytes;
     while (all.find("data: 5 ") == std::string::npos) {
@@ -219,12 +243,12 @@ TEST_F(HttpServerTest, HasRoomForFewStreams) {
     std::deque<Client> streams;
     std::array<char, 64> bytes;
     for (std::size_t i = 0; i < http_limits::kMostStreams; i++) {
-        streams.emplace_back(server_).say("GET /stream HTTP/1.1\r\n\r\n");
+        streams.emplace_back(server_).say("GET /stream HTTP/1.1\r\nHost: x\r\n\r\n");
         ASSERT_GT(::recv(streams.back().fd(), bytes.data(), bytes.size(), 0), 0);
     }
     port::LogCapture log;
     for (int i = 0; i < 3; i++)
-        EXPECT_THAT(Client(server_).say("GET /stream HTTP/1.1\r\n\r\n").answer(),
+        EXPECT_THAT(Client(server_).say("GET /stream HTTP/1.1\r\nHost: x\r\n\r\n").answer(),
                     StartsWith("HTTP/1.1 503 "));
     const std::string said = log.take_reason();
     EXPECT_THAT(said, HasSubstr("asked for `GET /stream` in vain: 503"));
@@ -270,7 +294,7 @@ class ShortLines {
 
 TEST_F(HttpServerTest, ASlowReaderOfAStreamIsToldWhatItMissed) {
     const Client slow(server_);
-    slow.say("GET /flood HTTP/1.1\r\n\r\n");
+    slow.say("GET /flood HTTP/1.1\r\nHost: x\r\n\r\n");
     ShortLines lines(slow);
     EXPECT_EQ(lines.next(), "data: 0");
     // Nobody takes 32 MiB in a millisecond.
@@ -280,9 +304,9 @@ TEST_F(HttpServerTest, ASlowReaderOfAStreamIsToldWhatItMissed) {
 
 TEST_F(HttpServerTest, EndsWhileAnswersAreOwed) {
     const Client owed(server_);
-    owed.say("GET /never HTTP/1.1\r\n\r\n");
+    owed.say("GET /never HTTP/1.1\r\nHost: x\r\n\r\n");
     const Client stream(server_);
-    stream.say("GET /stream HTTP/1.1\r\n\r\n");
+    stream.say("GET /stream HTTP/1.1\r\nHost: x\r\n\r\n");
     expect_it_serves();
 }
 
@@ -297,7 +321,7 @@ TEST(HttpServer, DiscardsAReplyThatComesAfterItsEnd) {
             }};
         });
         const Client client(server);
-        client.say("GET /later HTTP/1.1\r\n\r\n");
+        client.say("GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
         begun.get_future().wait();
     }
     kept({.body = std::make_shared<const std::string>("too late")});
@@ -307,7 +331,7 @@ TEST(HttpServer, DiscardsAReplyThatComesAfterItsEnd) {
 TEST_F(HttpServerTest, GoesOnWhenTheLimitOfDescriptorsWasLowered) {
     std::deque<Client> half;
     for (std::size_t i = 0; i < 8; i++)
-        half.emplace_back(server_).say("GET /page HTTP/1.1\r\nX-Slow: ");
+        half.emplace_back(server_).say("GET /page HTTP/1.1\r\nHost: x\r\nX-Slow: ");
     expect_it_serves();
     rlimit before{};
     ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -322,21 +346,21 @@ TEST_F(HttpServerTest, GoesOnWhenTheLimitOfDescriptorsWasLowered) {
 TEST_F(HttpServerTest, HalfARequestKeepsNobodyWaiting) {
     std::deque<Client> half;
     for (std::size_t i = 0; i < 3 * http_limits::kMostClients; i++)
-        half.emplace_back(server_).say("GET /page HTTP/1.1\r\nX-Slow: ");
+        half.emplace_back(server_).say("GET /page HTTP/1.1\r\nHost: x\r\nX-Slow: ");
     expect_it_serves();
     std::deque<Client> silent;
     for (std::size_t i = 0; i < 3 * http_limits::kMostClients; i++)
         silent.emplace_back(server_);
     expect_it_serves();
     EXPECT_EQ(half.front().answer(), "") << "the oldest went";
-    EXPECT_THAT(silent.back().say("GET /page HTTP/1.1\r\n\r\n").answer(), EndsWith("the page\n"))
+    EXPECT_THAT(silent.back().say("GET /page HTTP/1.1\r\nHost: x\r\n\r\n").answer(), EndsWith("the page\n"))
         << "has time left";
 }
 
 TEST_F(HttpServerTest, AnAddressHasAShareAndItsOldestClientGoes) {
     std::deque<Client> half;
     for (std::size_t i = 0; i < http_limits::kMostOfAddress + 1; i++)
-        half.emplace_back(server_).say("GET /page HTTP/1.1\r\nX-Slow: ");
+        half.emplace_back(server_).say("GET /page HTTP/1.1\r\nHost: x\r\nX-Slow: ");
     EXPECT_EQ(half.front().answer(), "");
     half.pop_front();
     // If time had closed the first one, it would close these too.
@@ -347,7 +371,7 @@ TEST_F(HttpServerTest, AnAddressHasAShareAndItsOldestClientGoes) {
 TEST_F(HttpServerTest, WhoeverDoesNotReadKeepsNobodyWaiting) {
     std::deque<Client> lazy;
     for (int i = 0; i < 20; i++)
-        lazy.emplace_back(server_).say("GET /big HTTP/1.1\r\n\r\n");
+        lazy.emplace_back(server_).say("GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
     expect_it_serves();
     const std::string answer = lazy.back().answer();
     EXPECT_EQ(answer.size() - answer.find("\r\n\r\n") - 4, big_->size());
@@ -368,7 +392,7 @@ TEST_F(HttpServerTest, WhoeverSendsWithoutEndIsCutOff) {
 
 TEST_F(HttpServerTest, RestsWhenThereAreNoDescriptorsAndGoesOn) {
     const Client waiting(server_);
-    waiting.say("GET /page HTTP/1.1\r\n\r\n").answer();
+    waiting.say("GET /page HTTP/1.1\r\nHost: x\r\n\r\n").answer();
     rlimit limit{};
     getrlimit(RLIMIT_NOFILE, &limit);
     FileDescriptor probe(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

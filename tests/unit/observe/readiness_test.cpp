@@ -50,12 +50,28 @@ TEST(Readiness, EachReasonHasALine) {
     snapshot.streams[1].state = "stopped";
     snapshot.streams[1].sink_failure = "no space";
     snapshot.lcores[0].silent_s = 2.5;
+    snapshot.engines = {{"fake", {"s0"}}, {"cuda", {"s0"}, 1.5, 1.5, 1, 1.5}};
     EXPECT_EQ(why_after(snapshot),
               "port p0 is detached\n"
               "lcore 1 on CPU 5 has not answered for 2.5 s: it is stopped\n"
+              "the engine `cuda` has moved nothing for 1.5 s; s0 waits for it\n"
               "stream s0 waits for port p0\n"
               "stream s1 is stopped\n"
               "the sink of stream s1 has failed: no space\n");
+}
+
+TEST(Readiness, AFailedCaptureCountsWhereItsStreamHasNothingElse) {
+    stats::Snapshot snapshot = all_well();
+    stats::CaptureSnapshot& capture = snapshot.captures.emplace_back();
+    capture.stream = "s0";
+    capture.only = true;
+    EXPECT_EQ(why_after(snapshot), "");
+    capture.failure = "no space";
+    EXPECT_EQ(why_after(snapshot), "the capture of stream s0 has failed: no space\n");
+    capture.only = false;
+    EXPECT_EQ(why_after(snapshot), "") << "the stream goes on";
+    capture.only = capture.former = true;
+    EXPECT_EQ(why_after(snapshot), "") << "there is no such stream any more";
 }
 
 TEST(Health, AProcessIsAliveWhileItsLcoresAnswerInTime) {

@@ -40,7 +40,7 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
         R"("gap":{"count":0,"min_s":0.0,"mean_s":0.0,"p50_s":0.0,"p90_s":0.0,"p99_s":0.0,"p999_s":0.0,)"
         R"("max_s":0.0,"buckets":[]},)"
         R"("queue":{"heaps":164,"most":165},"pool":{"bytes":166,"most":167},)"
-        R"("health":{"state":"losing","events":{"silent":170,"back":171,"losing":172,"slow":173,"recovered":174,"sink_failed":175,"resync":176,"stalled":177,"callback_slow":178,"path_silent":179,"path_back":180},)"
+        R"("health":{"state":"losing","events":{"silent":170,"back":171,"losing":172,"slow":173,"recovered":174,"sink_failed":175,"resync":176,"stalled":177,"callback_slow":178,"path_silent":179,"path_back":180,"capture_failed":181},)"
         R"("last_event":{"event":"losing","at_s":1.5,"text":"it loses"}},"sink":{"failure":"no space"}}],)"
         R"("sends":[{"name":"d0","state":"done","heaps":200,"aborted":201,"timed_out":212,"packets":202,"bytes":203,"zero_copy_packets":204,)"
         R"("copied_packets":205,"endpoints":["239.3.0.1:7148"],)"
@@ -73,6 +73,15 @@ TEST(ReportJson, HasItsListsEvenWhenTheyAreEmpty) {
     EXPECT_EQ(
         report_document({}).dump(),
         R"({"version":1,"duration_s":0.0,"cleared_s":0.0,"capabilities":[],"shard":{"index":0,"count":1,"endpoints":{"all":0,"mine":0}},"streams":[],"sends":[],"ports":[],"lcores":[],"findings":[]})");
+}
+
+TEST(ReportJson, ListsTheEnginesOfARun) {
+    stats::Snapshot snapshot;
+    snapshot.engines = {{"cuda", {"s0"}, 1.5, 1.5, 2, 5.5}, {"fake", {}, 0.2}};
+    EXPECT_EQ(
+        report_document(snapshot)["engines"].dump(),
+        R"([{"name":"cuda","state":"stalled","streams":["s0"],"stalled_s":1.5,"stalls":2,"all_stalled_s":5.5},)"
+        R"({"name":"fake","state":"running","streams":[],"stalled_s":0.0,"stalls":0,"all_stalled_s":0.0}])");
 }
 
 TEST(ReportJson, IsIndentedTextThatReadsBack) {
@@ -117,11 +126,12 @@ stats::Snapshot clean_snapshot() {
 TEST(ReportJson, TellsWhatWasLostAndWhy) {
     stats::Snapshot snapshot = clean_snapshot();
     snapshot.streams[0].packets[static_cast<std::size_t>(PacketOutcome::oversize)] = 7;
-    EXPECT_EQ(report_document(snapshot)["findings"].dump(),
-              R"([{"cause":"packets_too_large","stage":"packet","where":"s0","count":7,"unit":"packets",)"
-              R"("what":"were larger than --max-packet-size","cures":["raise --max-packet-size"],)"
-              R"("first_s":0.0,"last_s":0.0,"until_s":null,)"
-              R"("sentence":"s0: 7 packets were larger than --max-packet-size; raise --max-packet-size"}])");
+    EXPECT_EQ(
+        report_document(snapshot)["findings"].dump(),
+        R"([{"cause":"packets_too_large","kind":"loss","stage":"packet","where":"s0","count":7,"unit":"packets",)"
+        R"("what":"were larger than --max-packet-size","cures":["raise --max-packet-size"],)"
+        R"("first_s":0.0,"last_s":0.0,"until_s":null,)"
+        R"("sentence":"s0: 7 packets were larger than --max-packet-size; raise --max-packet-size"}])");
 }
 
 TEST(ReportTable, OfACleanRunHoldsTheMainCountsOnly) {
@@ -247,7 +257,11 @@ TEST(ReportAdvice, EachLossNamesTheStreamTheCountAndTheOption) {
     const Row rows[] = {
         {[](stats::Snapshot& s) { s.streams[0].heaps_interleaved_evictions = 77; },
          {"s0: 77", "interleave", "--max-heaps", "--substreams"}},
-        {[](stats::Snapshot& s) { s.streams[0].heaps_dropped_full = 77; }, {"s0: 77", "--ring-heaps"}},
+        {[](stats::Snapshot& s) {
+             s.streams[0].heaps_delivered = 1000;
+             s.streams[0].heaps_dropped_full = 77;
+         },
+         {"s0: 77", "--ring-heaps"}},
         {[](stats::Snapshot& s) { set(s, PacketOutcome::oversize); }, {"s0: 77", "--max-packet-size"}},
         {[](stats::Snapshot& s) { set(s, PacketOutcome::heap_too_big); }, {"s0: 77", "--max-heap-bytes"}},
         {[](stats::Snapshot& s) { set(s, PacketOutcome::no_memory); }, {"s0: 77", "--memory"}},

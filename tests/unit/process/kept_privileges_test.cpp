@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include "drivers/table.hpp"
+
 namespace spead::process {
 namespace {
 
@@ -35,6 +37,20 @@ TEST(PrivilegesAfterStart, ALowUnicastPortIsBoundAnew) {
     EXPECT_TRUE(privileges_after_start({}, plan).empty());
     plan.receives.back().endpoints.push_back(parse_endpoints("10.0.0.5:1023").front());
     EXPECT_EQ(privileges_after_start({}, plan), Privileges{CAP_NET_BIND_SERVICE});
+}
+
+TEST(PrivilegesAfterStart, AGroupOfALowPortIsBoundAnewByKernelSockets) {
+    runtime::Plan plan;
+    plan.receives.emplace_back().endpoints = parse_endpoints("239.1.2.3:80");
+    std::vector<port::PlannedPort> ports(1);
+    ports[0].request.name = plan.receives[0].port = "p0";
+    for (const port::Driver* driver : drivers::table()) {
+        ports[0].driver = driver;
+        EXPECT_EQ(privileges_after_start(ports, plan).empty(), driver->name() != "net_kernel")
+            << driver->name();
+    }
+    ports[0].request.name = "p1";
+    EXPECT_TRUE(privileges_after_start(ports, plan).empty()) << "another port";
 }
 
 TEST(PrivilegesAfterStart, PinnedChunksAreLockedAnew) {

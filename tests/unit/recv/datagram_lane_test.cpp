@@ -110,6 +110,58 @@ TEST(DatagramLane, MakesHeapsOfDatagrams) {
     }
 }
 
+/// Returns datagrams of heaps with up to 20 items, some of them without a length, bad, cut or repeated.
+std::vector<Bytes> mixed_datagrams(std::mt19937& random) {
+    const auto below = [&random](std::size_t n) { return random() % n; };
+    std::vector<Bytes> all;
+    for (std::uint64_t cnt = 1; cnt <= 200; cnt++) {
+        MadeHeap heap{.cnt = cnt, .length = 1 + below(3000), .packet = 1 + below(900)};
+        heap.tells_length = below(8) != 0;
+        for (std::size_t items = below(4) == 0 ? below(20) : 1; items != 0; items--)
+            heap.items.push_back(heap.flavour.make_immediate(0x1000 + items, below(100)));
+        for (const Bytes& d : heap.datagrams()) {
+            all.push_back(d);
+            if (below(30) == 0)
+                all.back()[below(std::min<std::size_t>(d.size(), 60))] ^=
+                    static_cast<std::uint8_t>(1 + below(255));
+            if (below(30) == 0)
+                all.back().resize(below(d.size() + 1));
+            if (below(30) == 0)
+                all.push_back(all[below(all.size())]);
+        }
+    }
+    return all;
+}
+
+TEST(DatagramLane, TakesDatagramsAlikeWhetherItsHeadersAreBeforeThemOrApart) {
+    std::mt19937 random(12);
+    for (int round = 0; round < 20; round++) {
+        const std::vector<Bytes> datagrams = mixed_datagrams(random);
+        std::array<LocalRig, 2> rigs;
+        std::array<std::vector<std::uint64_t>, 2> heaps;
+        for (LocalRig& rig : rigs)
+            rig.patterned = false;
+        for (std::size_t at = 0; at < datagrams.size();) {
+            const std::size_t end = std::min(datagrams.size(), at + 1 + random() % 64);
+            const std::vector<Bytes> some(datagrams.begin() + static_cast<std::ptrdiff_t>(at),
+                                          datagrams.begin() + static_cast<std::ptrdiff_t>(end));
+            for (const bool headroom : {false, true}) {
+                EXPECT_EQ(rigs[headroom].give(some, headroom), some.size());
+                const std::vector<std::uint64_t> taken = rigs[headroom].take_heaps();
+                heaps[headroom].insert(heaps[headroom].end(), taken.begin(), taken.end());
+            }
+            at = end;
+        }
+        EXPECT_EQ(heaps[0], heaps[1]);
+        EXPECT_EQ(rigs[0].contents, rigs[1].contents);
+        EXPECT_FALSE(rigs[0].contents.empty());
+        for (std::size_t o = 0; o < static_cast<std::size_t>(PacketOutcome::count_); o++)
+            EXPECT_EQ(rigs[0].packets(static_cast<PacketOutcome>(o)),
+                      rigs[1].packets(static_cast<PacketOutcome>(o)))
+                << name_of(static_cast<PacketOutcome>(o));
+    }
+}
+
 TEST(DatagramLane, MakesHeapsOfFrames) {
     LocalRig rig;
     std::vector<Bytes> frames;

@@ -56,11 +56,23 @@ TEST(FormatDecoder, KeepsTheItemsOfABatch) {
     for (std::uint32_t i = 0; i < views.size(); i++) {
         const auto d = datagram(i);
         ASSERT_EQ(decoder.decode(d.data(), d.size(), views[i], at), PacketOutcome::placed);
+        decoder.keep_items();
         const auto refused = datagram(i, 9);
         ASSERT_EQ(decoder.decode(refused.data(), refused.size(), views[i], at), PacketOutcome::invalid);
     }
     for (std::uint32_t i = 0; i < views.size(); i++)
         EXPECT_EQ(load_be64(views[i].items) & 0xFFFFFFFF, 2 * i);
+}
+
+TEST(FormatDecoder, WritesTheItemsOfAllOthersInOnePlace) {
+    FormatDecoder decoder(kFormat);
+    heap::PacketView first;
+    heap::PacketView second;
+    std::uint32_t at = 0;
+    const auto d = datagram(1);
+    ASSERT_EQ(decoder.decode(d.data(), d.size(), first, at), PacketOutcome::placed);
+    ASSERT_EQ(decoder.decode(d.data(), d.size(), second, at), PacketOutcome::placed);
+    EXPECT_EQ(first.items, second.items);
 }
 
 TEST(FormatDecoder, TakesThePlaceOfSpead) {

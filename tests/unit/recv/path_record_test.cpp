@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "recv/path_record.hpp"
 
+#include <array>
+
 #include <gtest/gtest.h>
 
 namespace spead::recv::path_record_test {
@@ -166,6 +168,77 @@ TEST(PathRecord, PacketsBeforeThePathsFirstOneAreNotPassedWhenTheOtherPathBrings
     EXPECT_EQ(rig.record.passed(0), 32U) << "later ones are lost";
 }
 
+TEST(PathRecord, PacketsOnTheirWayAreNotPassedWhereThePathsLeadByTurns) {
+    // Two endpoints by turns: the first path leads by kDelay packets with one, the second with the other.
+    constexpr std::uint64_t kDelay = 20;
+    constexpr std::uint64_t kOther = 1'000'000;
+    Rig rig;
+    std::array<std::uint64_t, 2> brought{};
+    const auto lost = [&](std::size_t path) {
+        const std::uint64_t passed = rig.record.passed(path);
+        return passed > brought[path] ? passed - brought[path] : 0;
+    };
+    const auto turn = [&](std::uint64_t n, bool loses) {
+        rig.now += kBehind / 50;
+        rig.first(0, n);
+        rig.first(1, kOther + n);
+        brought[0]++;
+        brought[1]++;
+        if (n < kDelay)
+            return;
+        if (!loses) {
+            EXPECT_FALSE(rig.again(1, n - kDelay));
+            brought[1]++;
+        }
+        EXPECT_FALSE(rig.again(0, kOther + n - kDelay));
+        brought[0]++;
+    };
+    for (std::uint64_t n = 0; n < 1000; n++) {
+        turn(n, false);
+        if (n % 10 == 0)
+            rig.look();
+        // Nobody can know of the delay before a path has brought its first copy.
+        if (n >= kDelay) {
+            ASSERT_EQ(lost(0), 0U) << n;
+            ASSERT_EQ(lost(1), 0U) << n;
+        }
+    }
+    for (std::uint64_t n = 1000; n < 2000; n++) {
+        turn(n, n % 10 == 0);
+        if (n % 10 == 0)
+            rig.look();
+    }
+    EXPECT_EQ(lost(0), 0U);
+    EXPECT_GE(lost(1), 90U) << "real losses are found";
+    EXPECT_LE(lost(1), 100U);
+}
+
+TEST(PathRecord, PacketsOnTheirWayAreNotPassedWhereTheLeadingPathLosesSome) {
+    constexpr std::uint64_t kDelay = 20;
+    Rig rig;
+    std::uint64_t brought = 0;
+    const auto loses = [](std::uint64_t n) { return n >= 200 && n % 10 == 0; };
+    for (std::uint64_t n = 0; n < 1000; n++) {
+        rig.now += kBehind / 50;
+        if (!loses(n))
+            rig.first(0, n);
+        if (n % 10 == 0)
+            rig.look();
+        if (n < kDelay)
+            continue;
+        brought++;
+        if (loses(n - kDelay)) {
+            rig.first(1, n - kDelay);
+        } else {
+            EXPECT_FALSE(rig.again(1, n - kDelay));
+        }
+        // Nobody can know of the delay before the next copy has come.
+        if (!loses(n - kDelay) && n > 200 + kDelay) {
+            ASSERT_LE(rig.record.passed(1), brought) << n;
+        }
+    }
+}
+
 TEST(PathRecord, OldPacketsArePassed) {
     Rig rig;
     rig.first(0, 0);
@@ -179,6 +252,42 @@ TEST(PathRecord, OldPacketsArePassed) {
     EXPECT_EQ(rig.record.passed(1), 1U);
     rig.look(kBehind + 1);
     EXPECT_EQ(rig.record.passed(1), 10U) << "10 to 14 may have come at any time since";
+}
+
+TEST(PathRecord, AwaitsCopiesForAsLongAsAPathMayBeBehind) {
+    Rig rig;
+    rig.look();
+    for (std::uint64_t n = 0; n < 10; n++)
+        rig.first(0, n);
+    EXPECT_EQ(rig.record.awaited(1, rig.unique), 10U) << "it has brought nothing yet";
+    EXPECT_EQ(rig.record.awaited(0, rig.unique), 0U);
+    for (const std::uint64_t n : {5, 7, 6})
+        rig.again(1, n);
+    EXPECT_EQ(rig.record.awaited(1, rig.unique), 2U) << "8 and 9: it began with 5";
+    rig.now += 3 * kBehind;
+    for (std::uint64_t n = 10; n < 20; n++)
+        rig.first(0, n);
+    for (std::uint64_t n = 10; n < 18; n++)
+        if (n != 12)
+            rig.again(1, n);
+    EXPECT_GE(rig.record.awaited(1, rig.unique), 2U);
+    EXPECT_LE(rig.record.awaited(1, rig.unique), 5U)
+        << "8, 9 and 12 are lost, as far as copies come in order";
+    for (int look = 0; look < 3; look++)
+        rig.look(kBehind + 1);
+    EXPECT_EQ(rig.record.awaited(1, rig.unique), 0U) << "they are lost";
+    rig.first(1, 20);
+    EXPECT_EQ(rig.record.awaited(0, rig.unique), 1U) << "either may lead";
+}
+
+TEST(PathRecord, AwaitsNothingFromTheOnlyPath) {
+    Rig rig;
+    rig.first(0, 1);
+    rig.again(1, 1);
+    rig.rest();
+    ASSERT_FALSE(rig.record.is_awake());
+    rig.first(0, 200'000);
+    EXPECT_EQ(rig.record.awaited(0, rig.unique), 0U);
 }
 
 }  // namespace

@@ -50,12 +50,13 @@ TEST(DadaSink, WritesWholeHeapsAndLosesThemWithoutAFailure) {
     EXPECT_EQ(kept, 2) << "an incomplete heap is taken, and not written";
     hand(Packet(3).whole(16));
     EXPECT_EQ(kept, 3);
-    EXPECT_EQ(made->loss(), "");
+    EXPECT_TRUE(made->losses().empty());
     testing::internal::CaptureStderr();
     hand(Packet(4).whole(8));
     EXPECT_EQ(lost, 1);
     EXPECT_FALSE(made->failed());
-    EXPECT_EQ(made->loss(), "its readers have left no room");
+    ASSERT_EQ(made->losses().size(), 1U);
+    EXPECT_EQ(made->losses()[0].why, "its readers have left no room");
     EXPECT_EQ(reader.all().size(), 24U);
     hand(Packet(5).whole(8));
     EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("1 heap was lost"));

@@ -73,6 +73,17 @@ TEST_F(EventCommandTest, RunsTheProgramWithItsArgumentsAndTheEventsVariables) {
     until_it_ends(command);
 }
 
+TEST_F(EventCommandTest, DoesNotPassOnVariablesOfAnotherEvent) {
+    setenv("SPEAD_EVENT", "old", 1);
+    setenv("SPEAD_STREAM", "old stream", 1);
+    EventCommand command(script("echo \"$SPEAD_EVENT:$SPEAD_STREAM\" > $1"));
+    command.run({{"SPEAD_EVENT", "silent"}});
+    EXPECT_EQ(line(), "silent:\n");
+    until_it_ends(command);
+    unsetenv("SPEAD_EVENT");
+    unsetenv("SPEAD_STREAM");
+}
+
 TEST_F(EventCommandTest, RunsOneAtATimeInOrder) {
     EventCommand command(script("echo begin $N > $1; sleep 0.02; echo end $N > $1"));
     for (int i = 0; i < 3; i++)

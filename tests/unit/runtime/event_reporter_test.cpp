@@ -21,7 +21,7 @@ using testing::IsEmpty;
 
 /// Records the arguments of the hooks.
 struct Heard {
-    std::vector<std::string> events, lcores;
+    std::vector<std::string> events, lcores, engines;
 
     EventReporter::Hooks hooks() {
         return {[this](const std::string& stream, const stats::LastEvent& event) {
@@ -29,6 +29,9 @@ struct Heard {
                 },
                 [this](const std::string& what, double at_s) {
                     lcores.push_back(fmt::format("{} at {}", what, at_s));
+                },
+                [this](const std::string& what, double at_s) {
+                    engines.push_back(fmt::format("{} at {}", what, at_s));
                 }};
     }
 };
@@ -40,7 +43,7 @@ class Script {
         return {"/bin/sh", "-c",
                 "printf '%s|%s|%s|%s|%s|%s\\n' \"$SPEAD_STREAM\" \"$SPEAD_EVENT\" \"$SPEAD_TEXT\" "
                 "\"$SPEAD_TIME\" "
-                "\"$SPEAD_NAME\" \"$SPEAD_LCORE\" > \"$0.part\" && mv \"$0.part\" \"$0\"",
+                "\"$SPEAD_NAME\" \"$SPEAD_LCORE$SPEAD_ENGINE\" > \"$0.part\" && mv \"$0.part\" \"$0\"",
                 file()};
     }
     /// Returns the script's line. The test's time limit ends a wait for a line that never comes.
@@ -80,6 +83,18 @@ TEST(EventReporter, TellsAnLcoresEventToItsOwnHookAndTheCommand) {
     EXPECT_THAT(heard.events, IsEmpty());
     EXPECT_EQ(script.line(reporter),
               "|lcore_silent|lcore 3 on CPU 7 has not answered for 1.0 s|2.000|night|3");
+}
+
+TEST(EventReporter, TellsAnEnginesEventToItsOwnHookAndTheCommand) {
+    Heard heard;
+    Script script;
+    EventReporter reporter("night", script.command(), heard.hooks());
+    reporter.report(
+        EventReporter::EngineEvent{"cuda", true, "the engine `cuda` has moved nothing for 1.0 s", 2});
+    EXPECT_THAT(heard.engines, ElementsAre("the engine `cuda` has moved nothing for 1.0 s at 2"));
+    EXPECT_THAT(heard.lcores, IsEmpty());
+    EXPECT_EQ(script.line(reporter),
+              "|engine_stalled|the engine `cuda` has moved nothing for 1.0 s|2.000|night|cuda");
 }
 
 TEST(EventReporter, NeedsNeitherHooksNorACommand) {

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/notice_server.hpp"
 
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <fcntl.h>
 #include <filesystem>
 #include <gmock/gmock.h>
+#include <iterator>
 #include <netinet/in.h>
+#include <set>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
+#include <unistd.h>
 #include <vector>
 
 #include <fmt/core.h>
@@ -178,6 +186,111 @@ TEST(NoticeServer, SendsTheLastLinesAtItsEnd) {
     while (!(line = client.line()).empty())
         last = line;
     EXPECT_THAT(last, HasSubstr("\"last\":1"));
+}
+
+/// Holds a client whose lines cannot all be sent, for it does not read.
+TEST(NoticeServer, NobodyWaitsForAClientThatReadsNothing) {
+    const Directory directory;
+    const NoticeAddress address{directory.file("s"), {}};
+    NoticeServer::join_ending();
+    auto server = NoticeServer::at(address);
+    NoticeClient slow(address, 4096);
+    first_line(*server, slow);
+    for (int i = 0; i < 30; i++)
+        server->send(fmt::format("{{\"large\":{},\"x\":\"{}\"}}", i, std::string(20'000, 'x')));
+    server.reset();
+    EXPECT_TRUE(directory.names().empty()) << "nobody connects to a server that ends";
+    EXPECT_EQ(NoticeServer::join_ending(), 1U) << "whoever left it did not wait for its end";
+    EXPECT_EQ(NoticeServer::join_ending(), 0U);
+}
+
+/// Leaves a server and takes its address again, as a change of a run does; the other may not have ended yet.
+TEST(NoticeServer, AnAddressIsFreeAsSoonAsItIsLeft) {
+    const Directory directory;
+    for (const NoticeAddress& wanted :
+         {NoticeAddress{directory.file("s"), {}}, NoticeAddress{"", {kLoopback, 0}}}) {
+        NoticeAddress address = wanted;
+        auto server = NoticeServer::at(address);
+        address = server->address();
+        NoticeClient slow(address, 4096);
+        first_line(*server, slow);
+        for (int i = 0; i < 30; i++)
+            server->send(fmt::format("{{\"x\":\"{}\"}}", std::string(20'000, 'x')));
+        server.reset();
+        server = NoticeServer::at(address);
+        NoticeClient client(address);
+        EXPECT_THAT(first_line(*server, client), HasSubstr("notice"));
+    }
+    NoticeServer::join_ending();
+}
+
+/// Lets a thread stand still, in a signal handler, until it is destroyed.
+class StandingThread {
+  public:
+    explicit StandingThread(pid_t thread) {
+        EXPECT_EQ(pipe2(gate_.data(), O_CLOEXEC), 0);
+        EXPECT_EQ(pipe2(told_.data(), O_CLOEXEC), 0);
+        struct sigaction action {};
+        action.sa_handler = stand;
+        EXPECT_EQ(sigaction(SIGUSR1, &action, &before_), 0);
+        EXPECT_EQ(syscall(SYS_tgkill, getpid(), thread, SIGUSR1), 0);
+        char stands = 0;
+        EXPECT_EQ(::read(told_[0], &stands, 1), 1);
+    }
+    ~StandingThread() {
+        close(gate_[1]);
+        char goes_on = 0;
+        EXPECT_EQ(::read(told_[0], &goes_on, 1), 1);
+        sigaction(SIGUSR1, &before_, nullptr);
+        for (const int fd : {gate_[0], told_[0], told_[1]})
+            close(fd);
+    }
+    StandingThread(const StandingThread&) = delete;
+    StandingThread& operator=(const StandingThread&) = delete;
+
+  private:
+    static void stand(int /*signal*/) {
+        const int error = errno;
+        char byte = 0;
+        EXPECT_EQ(::write(told_[1], &byte, 1), 1);
+        EXPECT_EQ(::read(gate_[0], &byte, 1), 0) << "the other end is closed";
+        EXPECT_EQ(::write(told_[1], &byte, 1), 1);
+        errno = error;
+    }
+
+    static std::array<int, 2> gate_;
+    static std::array<int, 2> told_;
+    struct sigaction before_ {};
+};
+std::array<int, 2> StandingThread::gate_{};
+std::array<int, 2> StandingThread::told_{};
+
+std::set<pid_t> threads_now() {
+    std::set<pid_t> all;
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task"))
+        all.insert(std::stoi(thread.path().filename()));
+    return all;
+}
+
+TEST(NoticeServer, ThoseWhoLeaveDoNotWaitForEverForAThreadThatStandsStill) {
+    const Directory directory;
+    NoticeServer::join_ending();
+    const std::set<pid_t> before = threads_now();
+    auto server = NoticeServer::at({directory.file("s"), {}});
+    std::vector<pid_t> made;
+    std::ranges::set_difference(threads_now(), before, std::back_inserter(made));
+    ASSERT_EQ(made.size(), 1U);
+    testing::internal::CaptureStderr();
+    {
+        const StandingThread standing(made.front());
+        server.reset();
+        EXPECT_EQ(NoticeServer::join_ending(), 1U);
+    }
+    const std::string text = testing::internal::GetCapturedStderr();
+    EXPECT_THAT(text, HasSubstr("its thread has not closed the address"));
+    EXPECT_THAT(text, HasSubstr("its thread has not ended"));
+    EXPECT_EQ(NoticeServer::join_ending(), 1U) << "it goes on, and ends";
+    EXPECT_TRUE(directory.names().empty());
 }
 
 TEST(NoticeServer, IsSharedWithinTheProcess) {

@@ -102,6 +102,8 @@ TEST(Suspects, CountTheHeadersOfIpv6) {
 
 TEST(Suspects, KnowWhatThePortIs) {
     EXPECT_THAT(suspects_of({true, true, false, 8972}), HasSubstr("ring"));
+    EXPECT_THAT(suspects_of({true, true, false, 8972, 28, "cuda"}),
+                HasSubstr("the engine `cuda` stands still"));
     EXPECT_THAT(suspects_of({false, false, true, 8972}), HasSubstr("no process is at its other end"));
     EXPECT_THAT(suspects_of({true, false, true, 1472}), HasSubstr("peer"));
     EXPECT_THAT(suspects_of({false, false, false, 1472}), HasSubstr("link is down"));

@@ -8,6 +8,7 @@
 
 #include "base/heap_pattern.hpp"
 #include "base/verify_sequence.hpp"
+#include "gather/engine.hpp"
 #include "runtime/heap_items.hpp"
 #include "tests/unit/runtime/received_heaps.hpp"
 
@@ -209,6 +210,40 @@ TEST(VerifySink, LogsTheFirstWrongHeapsWithThePlaceAndThenNoMore) {
     EXPECT_THAT(log,
                 AllOf(HasSubstr("stream dsim: heap 1: item 0x1001 differs from the sequence at byte 5 of 16"),
                       HasSubstr("heap 10:"), Not(HasSubstr("heap 11:"))));
+}
+
+/// Has heaps of a device, and fetches none in time.
+struct LateEngine final : gather::Engine {
+    std::string_view name() const noexcept override { return "late"; }
+    memory::MemoryKind kind() const noexcept override { return memory::MemoryKind::device; }
+    std::shared_ptr<const memory::Region> allocate(std::size_t) override { return nullptr; }
+    std::shared_ptr<gather::Channel> connect(std::size_t) override { return nullptr; }
+    bool stop(std::chrono::milliseconds) override { return true; }
+    void fetch(const std::byte*, std::span<std::byte>) override {
+        throw gather::FetchTimedOut("engine x", "late");
+    }
+};
+
+TEST(VerifySink, LosesOneHeapThatIsNotFetchedInTime) {
+    Rig rig;
+    VerifySink sink("s0");
+    sink.read_with(std::make_shared<LateEngine>());
+    EXPECT_FALSE(sink.take(heap_of(rig, {Sequence{1, {1}}.packet()})));
+    EXPECT_FALSE(sink.failed());
+    sink.lose("no room");
+    sink.lose("no room at all");
+    const std::vector<stats::SinkLoss> losses = sink.losses();
+    ASSERT_EQ(losses.size(), 2U);
+    EXPECT_EQ(losses[0].lack, Sink::Lack::room);
+    EXPECT_EQ(losses[0].count, 2U);
+    EXPECT_EQ(losses[0].why, "no room at all") << "the last one";
+    EXPECT_EQ(losses[1].lack, Sink::Lack::engine);
+    EXPECT_EQ(losses[1].count, 1U);
+    EXPECT_EQ(losses[1].why, "engine x: late");
+    sink.read_with(nullptr);
+    EXPECT_TRUE(sink.take(heap_of(rig, {Sequence{2, {1}}.packet()})));
+    sink.show_compared();
+    EXPECT_EQ(sink.verified(), 1U);
 }
 
 TEST(NullSink, TakesEverything) {

@@ -159,6 +159,8 @@ TEST(StoredStream, IsFoundWithTheNameOfItsSinkOrWithout) {
     std::filesystem::remove(other.directory.file("chunks.jsonl"));
     EXPECT_THAT(error_of([&] { StoredStream::open("zarr:" + other.directory.path(), {}); }),
                 HasSubstr("there is no array; give what --sink zarr:DIR has written"));
+    EXPECT_THAT(error_of([&] { StoredStream::open("hdf5:" + other.directory.path(), {}); }),
+                HasSubstr("files of a sink hdf5 cannot be sent"));
 }
 
 TEST(StoredStream, IsOfTheKindThatIsNamed) {

@@ -65,6 +65,16 @@ TEST(StreamHealth, AStreamThatNeverBeganIsSilentToo) {
     EXPECT_THAT(w.step(2, 0), ElementsAre(StreamEvent::silent)) << "and not slow as well";
 }
 
+/// Ends heaps that turn out to have no payload: their bytes are taken back.
+TEST(StreamHealth, FewerBytesAreNoRate) {
+    WatchedStream w({0, 0, 8e6});
+    EXPECT_THAT(w.step(1, 1000), IsEmpty());
+    EXPECT_THAT(w.step(1, 10), ElementsAre(StreamEvent::slow));
+    w.counts.bytes -= 20'000;
+    EXPECT_THAT(w.step(1, 10), IsEmpty()) << w.text;
+    EXPECT_EQ(w.health.state(), "slow");
+}
+
 TEST(StreamHealth, TellsLossesAboveTheThresholdUntilTheyAreWellBelow) {
     WatchedStream w({0, 0.1, 0});
     EXPECT_THAT(w.step(1, 100, 10), IsEmpty()) << "the threshold itself may be lost";
@@ -153,6 +163,23 @@ TEST(StreamHealth, CountsWhatWasLost) {
     EXPECT_EQ(c.bytes, 6U);
     EXPECT_EQ(c.heaps, 17U);
     EXPECT_EQ(c.lost, 11U) << "evicted, timed out, thrown away; not what the end of the run cut off";
+}
+
+TEST(StreamHealth, HeapsThatAChangeCutAreNoLossOfTheStream) {
+    WatchedStream w({0, 0.1, 0});
+    w.counts.cut += 30;
+    EXPECT_THAT(w.step(1, 100, 30), IsEmpty()) << w.text;
+    EXPECT_EQ(w.health.state(), "ok");
+    w.counts.cut += 5;
+    EXPECT_THAT(w.step(1, 100, 16), ElementsAre(StreamEvent::losing));
+    EXPECT_EQ(
+        w.text,
+        "11 of 100 heaps were lost within 1.0 s, more than 10 %; a change of the stream or its port cut 5 "
+        "more");
+    stats::StreamSnapshot s;
+    s.heaps_ended = {10, 1, 2, 4};
+    s.cut_at_start.by_change = 2;
+    EXPECT_EQ(StreamHealth::counts_of(s).cut, 2U);
 }
 
 TEST(StreamHealth, HeapsThatAreMissingInChunksAreLost) {

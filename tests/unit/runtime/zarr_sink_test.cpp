@@ -56,8 +56,9 @@ TEST(ZarrSink, AChunkWithoutAPlaceIsLostAndTheSinkGoesOn) {
     sink.settle();
     EXPECT_THAT(kept, testing::ElementsAre(true, false, false, true));
     EXPECT_FALSE(sink.failed());
-    EXPECT_EQ(sink.loss(), "chunk 3 has no place: the arrays begin with a later chunk");
-    EXPECT_TRUE(sink.lacks_place());
+    ASSERT_EQ(sink.losses().size(), 1U);
+    EXPECT_EQ(sink.losses()[0].why, "chunk 3 has no place: the arrays begin with a later chunk");
+    EXPECT_EQ(sink.losses()[0].lack, Sink::Lack::place);
 }
 
 TEST(ZarrSink, ALackOfRoomLosesTheChunkAndLeavesNothingOfIt) {

@@ -255,6 +255,76 @@ TEST(LocalReceiver, AnswersWhileACallbackDoesNotReturn) {
     EXPECT_FALSE(ring.ended());
 }
 
+TEST(LocalReceiver, EndsWithAStopBeforeItsFirstStart) {
+    InprocQueue queue;
+    RecvConfig c = small_stream();
+    c.start = false;
+    RecvStream stream(c, Reader::queue(queue));
+    EXPECT_FALSE(stream.ended());
+    std::thread stopper([&stream] { stream.stop(); });
+    EXPECT_FALSE(stream.get());
+    stopper.join();
+    EXPECT_TRUE(stream.ended());
+    stream.start();
+    EXPECT_FALSE(stream.ended());
+    push_all(queue, many_datagrams(1, 100));
+    EXPECT_TRUE(stream.get());
+}
+
+TEST(LocalReceiver, AStopBeforeTheFirstStartEndsTheRing) {
+    const Placement placement = Placement::parse("heap 100; time: heap [4]");
+    RecvConfig c = small_stream();
+    c.start = false;
+    for (const bool in_group : {false, true}) {
+        InprocQueue queue;
+        ChunkRing ring(4);
+        ring.add(placement, 3);
+        ChunkStreamGroup group(placement, ring);
+        ChunkStream stream = in_group ? group.add(c, Reader::queue(queue))
+                                      : ChunkStream(c, Reader::queue(queue), placement, ring);
+        EXPECT_FALSE(ring.ended());
+        std::thread stopper([&] { in_group ? group.stop() : stream.stop(); });
+        EXPECT_FALSE(ring.get());
+        stopper.join();
+        EXPECT_TRUE(ring.ended());
+        ring.add(placement, 1);
+        stream.start();
+        EXPECT_FALSE(ring.ended());
+        push_all(queue, many_datagrams(1, 100));
+        queue.stop();
+        EXPECT_TRUE(ring.get());
+        EXPECT_FALSE(ring.get());
+    }
+}
+
+TEST(LocalReceiver, AStopBeforeTheFirstStartEndsAQueueOfChunks) {
+    InprocQueue queue;
+    ChunkQueue free(2);
+    ChunkQueue full(2);
+    ChunkRing ring(free, full);
+    RecvConfig c = small_stream();
+    c.start = false;
+    const PlaceCallback callback{.place_one = [](void*, std::size_t) {}, .chunk = {.by_chunk = true}};
+    ChunkStream stream(c, Reader::queue(queue), callback, ring);
+    EXPECT_FALSE(full.stopped());
+    stream.stop();
+    EXPECT_TRUE(full.stopped());
+}
+
+TEST(LocalReceiver, AStopKeepsTheRingOfAStreamThatReceives) {
+    const Placement placement = Placement::parse("heap 100; time: heap [4]");
+    InprocQueue queue;
+    ChunkRing ring(4);
+    ring.add(placement, 4);
+    RecvConfig c = small_stream();
+    const ChunkStream receives(c, Reader::queue(queue), placement, ring);
+    c.name = "s1";
+    c.start = false;
+    ChunkStream other(c, Reader::queue(queue), placement, ring);
+    other.stop();
+    EXPECT_FALSE(ring.ended());
+}
+
 TEST(LocalReceiver, BelongsToTheProcessThatMadeIt) {
     InprocQueue queue;
     auto stream = std::make_unique<RecvStream>(small_stream(), Reader::queue(queue));

@@ -230,6 +230,25 @@ TEST(LooseChunks, AGroupHasACallbackForEachStream) {
     EXPECT_TRUE(full.stopped());
 }
 
+TEST(LooseChunks, AGroupThatIsStoppedEndsTheQueueAlsoBeforeItsBegin) {
+    for (const bool begins : {false, true}) {
+        ChunkQueue free(8);
+        ChunkQueue full(8);
+        ChunkRing ring(free, full);
+        ChunkStreamGroup group(callback_of(place_in_turn), ring,
+                               {.window = 2, .max_jump = 0, .back_fill = true});
+        InprocQueue a;
+        InprocQueue b;
+        const ChunkStream one = group.add(waiting(), Reader::queue(a));
+        const ChunkStream two = group.add(waiting(), Reader::queue(b));
+        if (begins)
+            group.start();
+        EXPECT_FALSE(full.stopped());
+        group.stop();
+        EXPECT_TRUE(full.stopped()) << "its user waits for chunks that none fills";
+    }
+}
+
 TEST(LooseChunks, HeapsThatComeTooLateCountOnce) {
     ChunkQueue free(8);
     ChunkQueue full(8);

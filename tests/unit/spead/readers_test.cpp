@@ -10,7 +10,10 @@
 #include <gtest/gtest.h>
 #include <rte_cycles.h>
 
+#include "spead/chunk_queue.hpp"
 #include "spead/filter.hpp"
+#include "spead/memory.hpp"
+#include "spead/writers.hpp"
 #include "tests/support/pcap_writer.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
@@ -71,6 +74,34 @@ std::uint64_t take_all(RecvStream& stream) {
         expect_whole(heap);
     }
     return n;
+}
+
+/// Makes another from one that could be moved from.
+template <class Handle>
+Handle moved(Handle& from) {
+    return static_cast<Handle&&>(from);
+}
+
+TEST(Handles, StayWhatTheyAreWhenOthersAreMadeFromThem) {
+    InprocQueue queue;
+    const InprocQueue other = moved(queue);
+    EXPECT_TRUE(queue.push(as_bytes(Bytes(1))));
+    EXPECT_EQ(other.size(), 1U);
+    Reader reader = Reader::none();
+    const Reader same = moved(reader);
+    RecvStream stream(local_stream(), reader);
+    PacketBytes bytes;
+    const PacketBytes same_bytes = moved(bytes);
+    EXPECT_EQ(bytes.size(), 0U);
+    ChunkQueue chunks(2);
+    const ChunkQueue same_chunks = moved(chunks);
+    EXPECT_EQ(chunks.size(), 0U);
+    Writer writer = Writer::memory(bytes);
+    const Writer same_writer = moved(writer);
+    const SendStream sender({}, writer);
+    Memory memory = Memory::huge(4096);
+    const Memory same_memory = moved(memory);
+    EXPECT_EQ(memory.bytes().size(), 4096U);
 }
 
 TEST(LocalStream, ReceivesFromMemoryAndEnds) {

@@ -122,6 +122,46 @@ TEST(SeveralReaders, EndByStopWhileTheyWait) {
     }
 }
 
+/// Expects that no socket has the port.
+void expect_free(std::uint16_t port) {
+    const FileDescriptor fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    const sockaddr_in address = recv::test::to_sockaddr({{recv::test::kLoopback}, port, {}});
+    EXPECT_EQ(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+}
+
+TEST(SeveralReaders, OfAStreamThatStartsOnceAreClosedAtItsEnd) {
+    enum class End : std::uint8_t { stop, stop_item, stop_before_start };
+    for (const End end : {End::stop, End::stop_item, End::stop_before_start}) {
+        for (const bool added : {false, true}) {
+            std::uint16_t port = 0;
+            FileDescriptor socket = bound(AF_INET, port);
+            RecvConfig c = lazy_stream();
+            c.once = true;
+            c.stop_on_stop_item = true;
+            c.start = end != End::stop_before_start;
+            RecvStream stream(c, added ? Reader::none() : Reader::socket(socket.get()));
+            if (added)
+                stream.add_reader(Reader::socket(socket.get()));
+            socket = FileDescriptor();
+            if (end == End::stop_item) {
+                const recv::test::UdpSender sender({{recv::test::kLoopback}, port, {}});
+                sender.send(recv::test::stop_datagram(9));
+            } else {
+                stream.stop();
+            }
+            EXPECT_FALSE(stream.get_for(60s));
+            EXPECT_TRUE(stream.ended());
+            expect_free(port);
+            expect_passing_error([&] { stream.start(); }, {"starts once"});
+            // One that comes too late is closed, too.
+            FileDescriptor late = bound(AF_INET, port);
+            stream.add_reader(Reader::socket(late.get()));
+            late = FileDescriptor();
+            expect_free(port);
+        }
+    }
+}
+
 TEST(SeveralReaders, RefuseAMixtureWithEndpoints) {
     RecvStream stream(lazy_stream(), Reader::none());
     expect_usage_error([&] { stream.add_reader(Reader::sockets()); }, {"another stream"});

@@ -114,6 +114,35 @@ TEST(ChunkFindings, SilentPlacesAreNamedWhileTheyAreSilent) {
     EXPECT_EQ(sentence(s, Cause::place_silent), "") << "one chunk may be lost as a whole";
 }
 
+TEST(ChunkFindings, APlaceThatNeverCameMayBeSentToAnotherGroup) {
+    Snapshot s = chunked();
+    miss(s, 250);
+    set(s, PortOutcome::unmatched);
+    s.streams[0].axes = {axis_of("pol", {{0, 0}, {250, 10}})};
+    s.streams[0].endpoints = {"239.1.2.0:7148"};
+    const auto elsewhere = [&s] {
+        std::size_t found = 0;
+        for (const Finding& f : diagnose(s))
+            found += f.cures[0] ==
+                     "see the finding of p0 first: packets for 239.1.2.1:7148 come to it, and no stream "
+                     "takes them";
+        return found;
+    };
+    s.ports[0].strays = {{"239.1.2.1:7148", "10.0.0.1", 70}};
+    EXPECT_EQ(elsewhere(), 2U) << "of the missing heaps, and of the place";
+    EXPECT_THAT(sentence(s, Cause::unmatched), HasSubstr("while s0 lacks packets"));
+    for (const char* const other : {"239.1.2.1:7149", "10.0.0.9:7148", "239.1.2.0:7148"}) {
+        s.ports[0].strays = {{other, "10.0.0.1", 70}};
+        EXPECT_EQ(elsewhere(), 0U) << other;
+        EXPECT_EQ(sentence(s, Cause::unmatched), "") << other;
+    }
+    s.ports[0].strays = {{"239.1.2.1:7148", "10.0.0.1", 7}};
+    EXPECT_EQ(elsewhere(), 0U) << "a few of many";
+    s.ports[0].strays[0].packets = 70;
+    s.streams[0].axes = {axis_of("pol", {{0, 0}, {250, 5}})};
+    EXPECT_EQ(elsewhere(), 0U) << "it has come before";
+}
+
 TEST(ChunkFindings, ManyPlacesAreRangesAndANumber) {
     AxisPresence axis = axis_of("ant", std::vector<AxisPresence::Entry>(40));
     const auto odd_or = [](std::size_t least) {

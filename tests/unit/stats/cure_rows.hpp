@@ -8,48 +8,10 @@
 namespace spead::stats::test {
 
 inline const CureRow kCureRows[] = {
-    {"LongerQueue",
-     [](Snapshot& s) {
-         s.streams[0].heaps_delivered = 1000;
-         s.streams[0].heaps_dropped_full = 77;
-         s.streams[0].queue_most = 256;
-     },
-     Cause::consumer_too_slow,
-     {"run `dpdk-spead attach /run/x.sock -- stream set s0 heaps.queue_depth 1024` (now 256); to keep it, "
-      "set `queue_depth = 1024` in [receive.heaps] of s0 in /etc/x.toml",
-      "do less per heap"}},
-    {"FasterConsumer",
-     [](Snapshot& s) {
-         s.streams[0].heaps_dropped_full = 77;
-         s.streams[0].queue_most = 256;
-         s.streams[0].settings.directory = "/data/a b";
-     },
-     Cause::consumer_too_slow,
-     {"see what slows its disk down: `df '/data/a b'` names it, and `cat /proc/pressure/io`",
-      "write to a faster disk: run `dpdk-spead attach /run/x.sock -- stream set s0 sink.directory DIRECTORY` "
-      "(now '/data/a b'); to keep it, set `directory = \"DIRECTORY\"` in [receive.sink] of s0 in /etc/x.toml",
-      "run `dpdk-spead attach /run/x.sock -- stream set s0 heaps.queue_depth 1024` (now 256); to keep it, "
-      "set "
-      "`queue_depth = 1024` in [receive.heaps] of s0 in /etc/x.toml; this helps only if the consumer pauses, "
-      "and it took 56 % of the heaps"}},
-    {"OneFileForAllHeaps",
-     [](Snapshot& s) {
-         s.streams[0].heaps_dropped_full = 77;
-         s.streams[0].queue_most = 256;
-         s.streams[0].settings.directory = "/data/a`b";
-         s.streams[0].settings.file_for_each = true;
-         s.settings.configuration = "";
-     },
-     Cause::consumer_too_slow,
-     {"write one file in place of one for each heap: run `dpdk-spead attach /run/x.sock -- stream set s0 "
-      "sink.kind raw`",
-      "see what slows its disk down: `df '/data/a'\"$(printf '\\140')\"'b'` names it",
-      "write to a faster disk: run `dpdk-spead attach /run/x.sock -- stream set s0 sink.directory DIRECTORY` "
-      "(now '/data/a'\"$(printf '\\140')\"'b')"}},
     {"ARingOfPsrdadaWithoutRoom",
      [](Snapshot& s) {
          s.streams[0].heaps_unwritten = 77;
-         s.streams[0].sink_loss = "its readers have left no room";
+         s.streams[0].sink_losses = {{SinkLoss::Lack::room, 77, "its readers have left no room"}};
          s.streams[0].settings.ring = "beef";
          s.streams[0].settings.ring_blocks = 8;
          s.streams[0].settings.ring_block_bytes = 65536;
@@ -74,7 +36,7 @@ inline const CureRow kCureRows[] = {
      [](Snapshot& s) { two_paths(s, 0); },
      Cause::path_silent,
      {"see whether its port has a link: `ip link show eth0`",
-      "see what arrives: `tcpdump -ni eth0 -c 20 udp`",
+      "see what arrives: `timeout 5 tcpdump -ni eth0 -c 20 udp`",
       "see whether the sender of that path sends to 239.1.3.3:7148"}},
     {"APathThatLacksPackets",
      [](Snapshot& s) {
@@ -107,7 +69,7 @@ inline const CureRow kCureRows[] = {
          s.settings.attach = "";
      },
      Cause::future,
-     {"look for a wrong clock at 10.0.0.7: `chronyc tracking` shows it there", "wait, if their time is right",
+     {"look for a wrong clock at 10.0.0.7: `chronyc tracking` shows it there", "if their time is right, wait",
       "or let it follow any packet: set `max_jump = 0` in [receive.chunk] of s0 in /etc/x.toml (now 16), and "
       "restart"}},
     {"ChunksThatTimeOut",
@@ -164,18 +126,10 @@ inline const CureRow kCureRows[] = {
          s.streams[1].endpoints = {"239.1.2.8+3:7148"};
      },
      Cause::unmatched,
-     {"run `dpdk-spead attach /run/x.sock -- stream start s1`: packets for 239.1.2.9:7148 come, and it is "
-      "stopped",
+     {"s1 is stopped, and packets for 239.1.2.9:7148 come: run `dpdk-spead attach /run/x.sock -- stream "
+      "start "
+      "s1`",
       "compare the endpoints with the sender's destinations: s0 receives 239.1.2.3:7148"}},
-    {"QueueOfALargestDepth",
-     [](Snapshot& s) {
-         s.streams[0].heaps_delivered = 1000;
-         s.streams[0].heaps_dropped_full = 77;
-         s.streams[0].queue_most = 256;
-         s.streams[0].settings.queue_depth = kMostQueuedHeaps;
-     },
-     Cause::consumer_too_slow,
-     {"do less per heap"}},
     {"MoreMemory",
      [](Snapshot& s) { set(s, PacketOutcome::no_memory); },
      Cause::pool_too_small,
@@ -259,35 +213,6 @@ inline const CureRow kCureRows[] = {
      {"a sender on this machine must cut its packets itself", "if packets are so long on the wire: set",
       "if they come as IP fragments, set `reassemble = true` in [[port]] of p0 in /etc/x.toml, and restart",
       "if they come as IP fragments, let the sender's packets fit"}},
-    {"LongerRing",
-     [](Snapshot& s) { s.ports[0].nic.missed = 77; },
-     Cause::receive_ring_short,
-     {"set `buffer_size = \"32MiB\"` in [[receive]] of s0 in /etc/x.toml (now 16MiB), and restart: the queue "
-      "then holds 4096 packets instead of 2048",
-      "run `dpdk-spead attach /run/x.sock -- stream set s0 poll busy` (now adaptive)", "let the sender"}},
-    {"LongestRing",
-     [](Snapshot& s) {
-         s.ports[0].nic.missed = 77;
-         s.ports[0].settings.larger_buffer = 0;
-         s.lcores[0].poll = "busy";
-     },
-     Cause::receive_ring_short,
-     {"let the sender send in smaller bursts"}},
-    {"SocketsWithLessThanTheyAskedFor",
-     [](Snapshot& s) { with_sockets(s, 212992); },
-     Cause::receive_ring_short,
-     {"run `sysctl -w net.core.rmem_max=16777216` as root (now 212992)",
-      "run `dpdk-spead attach /run/x.sock -- stream stop s0`, then run `dpdk-spead attach /run/x.sock -- "
-      "stream start s0`: the kernel gave its sockets 212992 bytes of the 16777216 in `buffer_size`"}},
-    {"SocketsWithAllTheyAskedFor",
-     [](Snapshot& s) {
-         with_sockets(s, 16 << 20);
-         s.settings.socket_limit = 20 << 20;
-         s.settings.configuration = "";
-     },
-     Cause::receive_ring_short,
-     {"run `sysctl -w net.core.rmem_max=33554432` as root (now 20971520)",
-      "restart with `--buffer-size 32MiB` (now 16MiB)"}},
     {"AnIdleLcore",
      [](Snapshot& s) {
          s.ports[0].nic.missed = 77;
@@ -307,13 +232,22 @@ inline const CureRow kCureRows[] = {
      [](Snapshot& s) {
          s.ports[0].nic.missed = 77;
          s.lcores[0].counters.busy_cycles = 9'500'000'000;
-         s.settings.cpus = {0, 1};
+         s.settings.cpus = s.settings.allowed_cpus = {0, 1};
      },
      Cause::lcore_too_slow,
      {"give the process more CPUs: it may use 0,1, and all have work"}},
+    {"NoLcoreLeft",
+     [](Snapshot& s) {
+         s.ports[0].nic.missed = 77;
+         s.lcores[0].counters.busy_cycles = 9'500'000'000;
+         s.settings.cpus = {1};
+     },
+     Cause::lcore_too_slow,
+     {"let more CPUs have lcores: `lcores` in [runtime] names 1, and all have work"}},
     {"OtherProgramsOnTheCpu",
      [](Snapshot& s) {
          s.ports[0].nic.missed = 77;
+         s.settings.cpus = {1};
          s.lcores[0].counters.longest_loop = 4'000'000;
      },
      Cause::lcore_interrupted,
@@ -323,10 +257,13 @@ inline const CureRow kCureRows[] = {
     {"AnotherGroup",
      [](Snapshot& s) { strays(s, "239.1.2.4:7148", "10.0.0.9"); },
      Cause::unmatched,
-     {"run `dpdk-spead attach /run/x.sock -- endpoint add s0 239.1.2.4:7148` (to keep it, add "
-      "`\"239.1.2.4:7148\"` to `endpoints` in [[receive]] of s0 in /etc/x.toml), if these packets",
-      "compare the endpoints with the sender's destinations: s0 receives 239.1.2.3:7148",
-      "see what arrives: `tcpdump -ni eth0 -c 20 udp`; and what this machine has joined: `ip maddr show dev "
+     {"compare the endpoints with the sender's destinations: s0 receives 239.1.2.3:7148",
+      "if s0 should receive the packets for 239.1.2.4:7148, run `dpdk-spead attach /run/x.sock -- endpoint "
+      "add "
+      "s0 239.1.2.4:7148` (to keep it, add `\"239.1.2.4:7148\"` to `endpoints` in [[receive]] of s0 in "
+      "/etc/x.toml)",
+      "see what arrives: `timeout 5 tcpdump -ni eth0 -c 20 udp`; and what this machine has joined: `ip maddr "
+      "show dev "
       "eth0`"}},
     {"AnotherSource",
      [](Snapshot& s) {
@@ -334,7 +271,9 @@ inline const CureRow kCureRows[] = {
          s.streams[0].endpoints = {"239.1.2.3:7148@10.0.0.1"};
      },
      Cause::unmatched,
-     {"run `dpdk-spead attach /run/x.sock -- endpoint add s0 239.1.2.3:7148@10.0.0.9`"}},
+     {"compare the endpoints",
+      "if s0 should receive the packets for 239.1.2.3:7148@10.0.0.9, run `dpdk-spead attach /run/x.sock -- "
+      "endpoint add s0 239.1.2.3:7148@10.0.0.9`"}},
     {"ASourceBesideTheSameGroupOfAnotherStream",
      [](Snapshot& s) {
          strays(s, "239.1.2.7:7148", "10.0.0.9");
@@ -343,14 +282,18 @@ inline const CureRow kCureRows[] = {
          s.streams[1].endpoints = {"239.1.2.0+15:7148@10.0.0.1"};
      },
      Cause::unmatched,
-     {"run `dpdk-spead attach /run/x.sock -- endpoint add s0 239.1.2.7:7148@10.0.0.9`"}},
+     {"compare the endpoints",
+      "if s0 should receive the packets for 239.1.2.7:7148@10.0.0.9, run `dpdk-spead attach /run/x.sock -- "
+      "endpoint add s0 239.1.2.7:7148@10.0.0.9`"}},
     {"WhatAStreamHasAlreadyIsNotProposed",
      [](Snapshot& s) {
          strays(s, "239.1.2.3:7148", "10.0.0.9");
          s.ports[0].strays.push_back({"239.1.2.5:7148", "10.0.0.9", 7});
      },
      Cause::unmatched,
-     {"run `dpdk-spead attach /run/x.sock -- endpoint add s0 239.1.2.5:7148`"}},
+     {"compare the endpoints",
+      "if s0 should receive the packets for 239.1.2.5:7148, run `dpdk-spead attach /run/x.sock -- "
+      "endpoint add s0 239.1.2.5:7148`"}},
     {"NothingToAdd",
      [](Snapshot& s) { strays(s, "239.1.2.3:7148", "10.0.0.9"); },
      Cause::unmatched,
@@ -363,8 +306,8 @@ inline const CureRow kCureRows[] = {
          s.settings.configuration = "";
      },
      Cause::nothing_came,
-     {"see whether its packets arrive: `tcpdump -ni eth0 -c 5 dst host 239.1.2.3 and udp port 7148` shows "
-      "them; if none come, ask at the sender whether it sends to 239.1.2.3:7148",
+     {"see whether its packets arrive: `timeout 5 tcpdump -ni eth0 -c 5 dst host 239.1.2.3 and udp port "
+      "7148` shows them; if none come, ask at the sender whether packets are sent to 239.1.2.3:7148",
       "check whether the sender sends on this network",
       "compare the endpoints with the sender's destinations: s0 receives 239.1.2.3:7148",
       "if it sends elsewhere, run `dpdk-spead attach /run/x.sock -- endpoint add s0 ADDRESS:PORT`"}},
@@ -375,19 +318,51 @@ inline const CureRow kCureRows[] = {
          s.streams[0].path_endpoints = {{"239.1.2.3:7148"}, {"239.1.3.3:7148"}};
      },
      Cause::unmatched,
-     {"add `\"239.1.2.4:7148\"` to the list of its path, and its twin to the other one (`endpoints` and "
-      "`path_endpoints` in [[receive]] of s0 in /etc/x.toml), and restart, if"}},
+     {"compare the endpoints",
+      "if s0 should receive the packets for 239.1.2.4:7148, run `dpdk-spead attach /run/x.sock -- stream set "
+      "s0 endpoints 239.1.2.3:7148,239.1.2.4:7148 path_endpoints 239.1.3.3:7148,TWIN`, with its twin of the "
+      "other path in place of TWIN; exchange the two if it comes by the second path (to keep it, add both to "
+      "`endpoints` and `path_endpoints` in [[receive]] of s0 in /etc/x.toml)"}},
+    {"AnotherGroupOfTheSecondPath",
+     [](Snapshot& s) {
+         strays(s, "239.1.3.4:7148", "10.0.0.9");
+         s.streams[0].path_ports = {"p7", "p0"};
+         s.streams[0].path_endpoints = {{"239.1.2.3:7148"}, {"239.1.3.3:7148"}};
+         s.settings.configuration = "";
+     },
+     Cause::unmatched,
+     {"compare the endpoints",
+      "if s0 should receive the packets for 239.1.3.4:7148, run `dpdk-spead attach /run/x.sock -- stream set "
+      "s0 endpoints 239.1.2.3:7148,TWIN path_endpoints 239.1.3.3:7148,239.1.3.4:7148`, with its twin of the "
+      "other path in place of TWIN"}},
+    {"AnotherGroupOfTwoPathsWithoutAPrompt",
+     [](Snapshot& s) {
+         strays(s, "239.1.2.4:7148", "10.0.0.9");
+         s.streams[0].path_ports = {"p0", "p0"};
+         s.streams[0].path_endpoints = {{"239.1.2.3:7148"}, {"239.1.3.3:7148"}};
+         s.settings.attach = "";
+     },
+     Cause::unmatched,
+     {"compare the endpoints",
+      "if s0 should receive the packets for 239.1.2.4:7148, add `\"239.1.2.4:7148\"` to the list of its "
+      "path, and its twin to the other one (`endpoints` and `path_endpoints` in [[receive]] of s0 in "
+      "/etc/x.toml), and restart"}},
     {"AnotherGroupInTheFile",
      [](Snapshot& s) {
          strays(s, "239.1.2.4:7148", "10.0.0.9");
          s.settings.attach = "";
      },
      Cause::unmatched,
-     {"add `\"239.1.2.4:7148\"` to `endpoints` in [[receive]] of s0 in /etc/x.toml, and restart, if"}},
+     {"compare the endpoints",
+      "if s0 should receive the packets for 239.1.2.4:7148, add `\"239.1.2.4:7148\"` to `endpoints` in "
+      "[[receive]] of s0 in /etc/x.toml, and restart"}},
     {"AnotherGroupOfIpv6",
      [](Snapshot& s) { strays(s, "[ff15::1]:7148", "fd00::9"); },
      Cause::unmatched,
-     {"run `dpdk-spead attach /run/x.sock -- endpoint add s0 '[ff15::1]:7148'`"}},
+     {"compare the endpoints",
+      "if s0 should receive the packets for [ff15::1]:7148, run `dpdk-spead attach /run/x.sock -- endpoint "
+      "add "
+      "s0 '[ff15::1]:7148'`"}},
     {"AnotherGroupOfIpv6AtItsOwnPrompt",
      [](Snapshot& s) {
          strays(s, "[ff15::1]:7148", "fd00::9");
@@ -395,7 +370,9 @@ inline const CureRow kCureRows[] = {
          s.settings.own_prompt = true;
      },
      Cause::unmatched,
-     {"enter `endpoint add s0 [ff15::1]:7148` at its prompt"}},
+     {"compare the endpoints",
+      "if s0 should receive the packets for [ff15::1]:7148, enter `endpoint add s0 [ff15::1]:7148` at its "
+      "prompt"}},
     {"LostOnTheWay",
      [](Snapshot& s) { s.streams[0].heaps_ended[2] = 77; },
      Cause::network_loss,

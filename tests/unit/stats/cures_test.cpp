@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -6,10 +7,14 @@
 
 #include "stats/diagnosis.hpp"
 #include "stats/since.hpp"
+#include "tests/unit/stats/consumer_cure_rows.hpp"
 #include "tests/unit/stats/cure_rows.hpp"
 #include "tests/unit/stats/format_cause_rows.hpp"
+#include "tests/unit/stats/near_loss_cause_rows.hpp"
+#include "tests/unit/stats/nothing_came_cause_rows.hpp"
 #include "tests/unit/stats/option_cure_rows.hpp"
 #include "tests/unit/stats/port_cause_rows.hpp"
+#include "tests/unit/stats/queue_cure_rows.hpp"
 #include "tests/unit/stats/stream_cause_rows.hpp"
 
 /// Tests the cures of a run whose settings are known: they name present and proposed values, and commands.
@@ -32,6 +37,10 @@ TEST_P(CuresOf, NameValuesAndCommands) {
 
 INSTANTIATE_TEST_SUITE_P(OfRuns, CuresOf, testing::ValuesIn(kCureRows),
                          [](const auto& row) { return std::string(row.param.name); });
+INSTANTIATE_TEST_SUITE_P(OfQueues, CuresOf, testing::ValuesIn(kQueueCureRows),
+                         [](const auto& row) { return std::string(row.param.name); });
+INSTANTIATE_TEST_SUITE_P(OfConsumers, CuresOf, testing::ValuesIn(kConsumerCureRows),
+                         [](const auto& row) { return std::string(row.param.name); });
 INSTANTIATE_TEST_SUITE_P(OfOptions, CuresOf, testing::ValuesIn(kOptionCureRows),
                          [](const auto& row) { return std::string(row.param.name); });
 
@@ -52,7 +61,7 @@ TEST(Cures, AServiceWritesWhereItsUsersLook) {
 
 TEST(Cures, AStreamWhoseThreadASlowSinkHoldsIsSentThere) {
     Snapshot s = known();
-    s.settings.cpus = {0, 1};
+    s.settings.allowed_cpus = {0, 1};
     s.streams[0].heaps_dropped_full = 77;
     s.streams[0].queue_most = 256;
     s.streams.push_back(s.streams[0]);
@@ -68,7 +77,7 @@ TEST(Cures, AStreamWhoseThreadASlowSinkHoldsIsSentThere) {
         "were thrown away because the consumer, which writes to /data, was slow: up to 256 of 256 places of "
         "the hand-over queue were taken");
     EXPECT_EQ(found[1].cures.at(0).find("see what slows its disk down"), 0U);
-    s.settings.cpus = {0, 1, 2, 3};
+    s.settings.allowed_cpus = {0, 1, 2, 3};
     EXPECT_EQ(diagnose(s).at(0).cures.at(1), "do less per heap") << "each has a thread of its own";
 }
 
@@ -81,12 +90,23 @@ TEST(Cures, AStreamThatBecomesSilentHasThoseOfASenderThatIsNotSeen) {
     std::vector<Finding> found = diagnose(s);
     ASSERT_EQ(found.size(), 1U);
     EXPECT_EQ(found[0].cause, Cause::nothing_came);
-    EXPECT_EQ(found[0].loss(0),
-              "s0: 7 seconds without a packet since it became silent; 1000 packets had come before");
-    EXPECT_EQ(found[0].cures.at(0).find("see whether its packets arrive: `tcpdump -ni eth0"), 0U);
+    EXPECT_EQ(
+        found[0].loss(0),
+        "s0: 7 seconds without a packet since it became silent; 1000 packets had come before, from 10.0.0.1");
+    EXPECT_EQ(found[0].cures.at(0).find("see whether its packets arrive: `timeout 5 tcpdump -ni eth0"), 0U);
+    EXPECT_NE(found[0].cures.at(0).find("ask at 10.0.0.1 whether packets are sent to 239.1.2.3:7148"),
+              std::string::npos)
+        << found[0].cures.at(0);
+    EXPECT_EQ(found[0].cures.at(1).find("check at 10.0.0.1 whether packets are still sent"), 0U);
     EXPECT_NE(found[0].sentence().find("IGMP snooping needs a querier"), std::string::npos);
     EXPECT_EQ(found[0].sentence().find("compare the endpoints"), std::string::npos)
         << "they were right before";
+    s.streams[0].endpoints = {"10.0.0.5:7148"};
+    EXPECT_EQ(diagnose(s).at(0).cures.at(1),
+              "check at 10.0.0.1 whether packets are still sent to these endpoints")
+        << "no switch needs a querier for a host's address";
+    s.streams[0].endpoints = {"10.0.0.5:7148", "239.1.2.3:7148"};
+    EXPECT_NE(diagnose(s).at(0).sentence().find("IGMP snooping"), std::string::npos);
     s.ports[0].strays = {{"239.1.2.9:7148", "10.0.0.1", 77}};
     EXPECT_NE(diagnose(s).at(0).sentence().find("endpoint add s0 239.1.2.9:7148"), std::string::npos);
     s.ports[0].link_down = true;
@@ -117,7 +137,9 @@ void check_all(const CauseRow (&rows)[N]) {
 TEST(Cures, EveryCauseHasSomeAndTheirCommandsEnd) {
     check_all(kPortCauseRows);
     check_all(kStreamCauseRows);
+    check_all(kNothingCameCauseRows);
     check_all(kFormatCauseRows);
+    check_all(kNearLossCauseRows);
 }
 
 TEST(Cures, AnInterfaceIsOneWordOfTheShell) {
@@ -126,7 +148,7 @@ TEST(Cures, AnInterfaceIsOneWordOfTheShell) {
     s.ports[0].settings.interface = "a;b";
     const std::vector<Finding> found = diagnose(s);
     ASSERT_EQ(found.size(), 1U);
-    EXPECT_NE(found[0].sentence().find("`tcpdump -ni 'a;b' -c 20 udp`"), std::string::npos)
+    EXPECT_NE(found[0].sentence().find("`timeout 5 tcpdump -ni 'a;b' -c 20 udp`"), std::string::npos)
         << found[0].sentence();
 }
 
@@ -161,6 +183,11 @@ TEST(Cures, AStreamOfWhichOnlyFragmentsComeIsToldOfThemAtThePortThatHasThem) {
     s.ports[1].reassembly_places = 256;
     EXPECT_EQ(diagnose(s).at(0).what.find("fragments"), std::string::npos)
         << "those are broken, or of others";
+    s.ports[1].reassembly.given_up = s.ports[1].reassembly.too_many = 9;
+    const std::vector<Finding> rest = diagnose(s);
+    const auto fragments = std::ranges::find(rest, Cause::fragments, &Finding::cause);
+    ASSERT_NE(fragments, rest.end());
+    EXPECT_NE(fragments->what.find("the rest of packets that were given up"), std::string::npos);
 }
 
 TEST(Cures, AFormatThatPacketsFitIsSetAtThePrompt) {
@@ -181,7 +208,7 @@ TEST(Cures, AStrayThatWasAddedIsNotProposedAgain) {
     s.ports[0].strays.push_back({"239.1.2.5:7148", "10.0.0.9", 70});
     const std::vector<Finding> found = diagnose(since_changes(s, before));
     ASSERT_EQ(found.size(), 1U);
-    EXPECT_NE(found[0].cures.at(0).find("endpoint add s0 239.1.2.5:7148`"), std::string::npos)
+    EXPECT_NE(found[0].cures.at(1).find("endpoint add s0 239.1.2.5:7148`"), std::string::npos)
         << found[0].sentence();
 }
 

@@ -62,6 +62,7 @@ inline void nothing_came(Snapshot& s) {
     s.streams[0].received = s.streams[0].packets[0] = 0;
     s.ports[0].rx_packets = s.ports[0].rx[0] = 0;
     s.ports[0].joins_groups = true;
+    s.ports[0].talkers.clear();
 }
 
 }  // namespace spead::stats::test

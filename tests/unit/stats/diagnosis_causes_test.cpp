@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/stats/format_cause_rows.hpp"
+#include "tests/unit/stats/near_loss_cause_rows.hpp"
+#include "tests/unit/stats/nothing_came_cause_rows.hpp"
 #include "tests/unit/stats/port_cause_rows.hpp"
 #include "tests/unit/stats/stream_cause_rows.hpp"
 
@@ -35,6 +37,8 @@ std::string name_of_row(const testing::TestParamInfo<CauseRow>& row) {
 
 INSTANTIATE_TEST_SUITE_P(OfPorts, Causes, testing::ValuesIn(kPortCauseRows), name_of_row);
 INSTANTIATE_TEST_SUITE_P(OfFormats, Causes, testing::ValuesIn(kFormatCauseRows), name_of_row);
+INSTANTIATE_TEST_SUITE_P(OfNothing, Causes, testing::ValuesIn(kNothingCameCauseRows), name_of_row);
+INSTANTIATE_TEST_SUITE_P(OfNearLosses, Causes, testing::ValuesIn(kNearLossCauseRows), name_of_row);
 INSTANTIATE_TEST_SUITE_P(OfStreams, Causes, testing::ValuesIn(kStreamCauseRows), name_of_row);
 
 TEST(DiagnosisCauses, EveryCauseHasARowAndAName) {
@@ -43,6 +47,14 @@ TEST(DiagnosisCauses, EveryCauseHasARowAndAName) {
         seen[static_cast<std::size_t>(row.cause)] = true;
     for (const CauseRow& row : kStreamCauseRows)
         seen[static_cast<std::size_t>(row.cause)] = true;
+    for (const CauseRow& row : kNothingCameCauseRows)
+        seen[static_cast<std::size_t>(row.cause)] = true;
+    for (const CauseRow& row : kFormatCauseRows)
+        seen[static_cast<std::size_t>(row.cause)] = true;
+    for (const CauseRow& row : kNearLossCauseRows) {
+        seen[static_cast<std::size_t>(row.cause)] = true;
+        EXPECT_EQ(kind_of(row.cause), Kind::warning) << row.name;
+    }
     for (std::size_t i = 0; i < seen.size(); i++)
         EXPECT_TRUE(seen[i]) << name_of(static_cast<Cause>(i));
 }

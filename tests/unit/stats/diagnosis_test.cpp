@@ -22,6 +22,19 @@ TEST(Diagnosis, LossesHereExplainIncompleteHeaps) {
     EXPECT_EQ(diagnose(s)[0].cause, Cause::receive_ring_short);
 }
 
+TEST(Diagnosis, PacketsWithAWrongChecksumAreNoOtherPacketsThanUdp) {
+    Snapshot s = clean();
+    nothing_came(s);
+    s.streams[0].endpoints = {"[ff15::1]:7148"};
+    s.ports[0].rx_packets = 77;
+    set(s, PortOutcome::bad_checksum);
+    ASSERT_EQ(diagnose(s).size(), 2U);
+    EXPECT_EQ(diagnose(s)[0].what,
+              "without a packet, while port p0 had 77 packets with a wrong checksum, or without the one that "
+              "IPv6 demands");
+    EXPECT_EQ(diagnose(s)[1].cause, Cause::bad_checksums);
+}
+
 TEST(Diagnosis, PacketsCutInsideTheirHeaderExplainIncompleteHeaps) {
     Snapshot s = clean();
     s.streams[0].heaps_ended[1] = 77;
@@ -30,6 +43,22 @@ TEST(Diagnosis, PacketsCutInsideTheirHeaderExplainIncompleteHeaps) {
     s.streams[0].longest_header = 562;
     ASSERT_EQ(diagnose(s).size(), 1U);
     EXPECT_EQ(diagnose(s)[0].cause, Cause::header_in_device);
+}
+
+TEST(Diagnosis, TheSourceOfAFewLongHeadersComesBeforeALargerSplit) {
+    Snapshot s = clean();
+    s.streams[0].packets[static_cast<std::size_t>(PacketOutcome::header_in_device)] = 77;
+    s.streams[0].longest_header = 562;
+    s.streams[0].cut_sources.note(0x0A000007);
+    const std::vector<Finding> few = diagnose(s);
+    ASSERT_EQ(few.size(), 1U);
+    EXPECT_NE(few[0].what.find("up to 562 bytes, most of them from 10.0.0.7,"), std::string::npos)
+        << few[0].what;
+    ASSERT_EQ(few[0].cures.size(), 3U);
+    EXPECT_EQ(few[0].cures[0].find("find out what is sent from there"), 0U) << few[0].cures[0];
+    EXPECT_EQ(few[0].cures[1].find("if they are right: set `split` to 562"), 0U) << few[0].cures[1];
+    s.streams[0].received = 100;
+    EXPECT_EQ(diagnose(s)[0].cures[0].find("set `split` to 562"), 0U) << "most packets have such headers";
 }
 
 /// Tests that one late packet does not explain a thousand heaps.

@@ -11,74 +11,17 @@
 
 #include "stats/diagnosis.hpp"
 #include "stats/since.hpp"
+#include "tests/unit/stats/watched_run.hpp"
 
 namespace spead::stats {
 namespace {
 
+using test::Watched;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
-
-/// Makes the snapshots of a run as time passes. One lcore polls the port of its stream, and is busy for a
-/// hundredth of the time.
-class Watched {
-  public:
-    Watched() {
-        now_.detailed = true;
-        now_.ticks_per_second = 1e9;
-        StreamSnapshot& s = now_.streams.emplace_back();
-        s.name = "s0";
-        s.number = 1;
-        s.port = "p0";
-        s.state = "received";
-        s.received = 1;
-        s.queue_capacity = 4;
-        PortSnapshot& p = now_.ports.emplace_back();
-        p.name = "p0";
-        p.rx_descriptors = 2048;
-        LcoreSnapshot& l = now_.lcores.emplace_back();
-        l.lcore = 1;
-        l.ports = {{"p0", 0}};
-    }
-
-    StreamSnapshot& stream() { return now_.streams[0]; }
-    PortSnapshot& port() { return now_.ports[0]; }
-    Snapshot& now() { return now_; }
-
-    /// Passes a fifth of a second in which all is well.
-    void pass(double busy = 0.01) {
-        now_.duration_s += 0.2;
-        LcoreSnapshot& l = now_.lcores[0];
-        l.counters.cycles += 200'000'000;
-        l.counters.busy_cycles += static_cast<std::uint64_t>(2e8 * busy);
-        l.longest_loop_now = 100'000;
-        l.counters.longest_loop = std::max(l.counters.longest_loop, l.longest_loop_now);
-        port().rx_bursts += 100;
-        stream().queue_most_now = 1;
-    }
-    /// Stops the program for `seconds`, during a loop of its lcore that was to rest.
-    void stand_still(double seconds) {
-        now_.duration_s += seconds;
-        LcoreSnapshot& l = now_.lcores[0];
-        const auto cycles = static_cast<std::uint64_t>(seconds * 1e9);
-        l.counters.cycles += cycles;
-        l.counters.interrupted_cycles += cycles;
-        l.counters.longest_loop = l.longest_loop_now = cycles;
-    }
-    std::vector<Finding> look(FindingLog& log) {
-        Snapshot s = now_;
-        log.observe(s);
-        return *s.findings;
-    }
-    void change(FindingLog& log, const std::vector<std::string>& names) {
-        Snapshot s = now_;
-        log.changed(s, names);
-    }
-
-  private:
-    Snapshot now_;
-};
 
 TEST(FindingLog, AStopOfThreeSecondsWithinAnHourIsToldAsSuch) {
     Watched run;
@@ -102,6 +45,30 @@ TEST(FindingLog, AStopOfThreeSecondsWithinAnHourIsToldAsSuch) {
     EXPECT_NEAR(found[0].last_s, 23, 0.001);
     EXPECT_THAT(found[0].sentence(run.now().duration_s), HasSubstr("(last after 23.0 s of the run)"));
     EXPECT_THAT(found[0].sentence(24), Not(HasSubstr("last after")));
+}
+
+TEST(FindingLog, WhatCameBeforeAChangeIsExplainedByTheDeclarationOfThen) {
+    Watched run;
+    FindingLog log;
+    run.stream().has_format = true;
+    run.pass();
+    run.look(log);
+    run.stream().packets[static_cast<std::size_t>(PacketOutcome::malformed)] = 77;
+    run.stream().received += 77;
+    run.pass();
+    run.stream().has_format = false;
+    run.change(log, {"s0"});
+    run.pass();
+    const std::vector<Finding> found = run.look(log);
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_EQ(found[0].cause, Cause::not_in_format);
+    EXPECT_EQ(found[0].count, 77U);
+    run.stream().packets[static_cast<std::size_t>(PacketOutcome::malformed)] += 5;
+    run.pass();
+    const std::vector<Finding> later = run.look(log);
+    ASSERT_THAT(later, SizeIs(2));
+    EXPECT_EQ(later[0].cause, Cause::not_spead);
+    EXPECT_EQ(later[0].count, 5U);
 }
 
 TEST(FindingLog, EachLossIsExplainedByItsOwnInterval) {
@@ -135,6 +102,77 @@ TEST(FindingLog, EachLossIsExplainedByItsOwnInterval) {
                                                 {Cause::lcore_interrupted, 11},
                                                 {Cause::engine_too_slow, 13}};
     EXPECT_EQ(counts, wanted);
+}
+
+TEST(FindingLog, WhatIsLostBeforeTheLcoresFetchIsTheStarts) {
+    Watched run;
+    FindingLog log;
+    run.pass();
+    run.port().nic.missed = 12;
+    run.port().missed_at_start = 9;
+    run.look(log);
+    run.pass();
+    std::vector<Finding> found = run.look(log);
+    ASSERT_THAT(found, SizeIs(2));
+    EXPECT_EQ(found[0].cause, Cause::receive_ring_short);
+    EXPECT_EQ(found[0].count, 3U);
+    EXPECT_EQ(found[1].cause, Cause::missed_at_start);
+    EXPECT_EQ(found[1].count, 9U);
+    EXPECT_EQ(kind_of(found[1].cause), Kind::note);
+    // The port was stopped and started again.
+    run.port().nic.missed += 5;
+    run.port().missed_at_start += 5;
+    run.change(log, {"p0"});
+    run.pass();
+    found = run.look(log);
+    ASSERT_FALSE(found.empty());
+    for (const Finding& f : found)
+        EXPECT_GT(f.until_s, 0) << f.sentence();
+    run.port().nic.missed += 4;
+    run.port().missed_at_start += 4;
+    run.pass();
+    found = run.look(log);
+    EXPECT_EQ(found[0].cause, Cause::missed_at_start);
+    EXPECT_EQ(found[0].count, 4U);
+}
+
+TEST(FindingLog, LossesOfTwoPathsAreToldApart) {
+    Watched run;
+    FindingLog log;
+    StreamSnapshot& s = run.stream();
+    s.path_ports = {"p0", "p1"};
+    run.pass();
+    run.look(log);
+    const auto receive = [&](std::uint64_t both, std::uint64_t p0_lacks, std::uint64_t p1_lacks) {
+        for (std::size_t path = 0; path < 2; path++) {
+            PathCounters& p = s.paths[path];
+            const std::uint64_t alone = path == 0 ? p1_lacks : p0_lacks;
+            p.packets += both + alone;
+            p.placed += alone + (path == 0 ? both : 0);
+            p.redundant += path == 1 ? both : 0;
+            p.passed += both + p0_lacks + p1_lacks;
+        }
+        run.pass();
+    };
+    receive(500, 100, 0);
+    const double early = run.now().duration_s;
+    run.look(log);
+    for (int i = 0; i < 40; i++)
+        receive(500, 0, 0);
+    receive(500, 0, 10);
+    const std::vector<Finding> found = run.look(log);
+    ASSERT_THAT(found, SizeIs(2));
+    EXPECT_THAT(found[0].what, HasSubstr("port p1")) << "the loss of now is first";
+    EXPECT_EQ(found[0].count, 10U);
+    EXPECT_NEAR(found[0].first_s, run.now().duration_s, 0.001);
+    EXPECT_THAT(found[1].what, HasSubstr("port p0"));
+    EXPECT_EQ(found[1].count, 100U);
+    EXPECT_NEAR(found[1].last_s, early, 0.001);
+    run.change(log, {"s0"});
+    std::vector<std::uint64_t> counts;
+    for (const Finding& f : run.look(log))
+        counts.push_back(f.count);
+    EXPECT_THAT(counts, testing::UnorderedElementsAre(10U, 100U));
 }
 
 TEST(FindingLog, WhatWasFoundOfAQueueIsOverWhenTheQueueIsAnother) {
@@ -210,6 +248,62 @@ TEST(FindingLog, AStreamThatGotNothingWaitsAnewWhenItIsChanged) {
         run.pass();
     ASSERT_THAT(run.look(log), SizeIs(1));
     EXPECT_EQ(run.look(log)[0].count, 4U) << "seconds since the change";
+}
+
+/// Passes a fifth of a second in which heaps are thrown away, or the queue has room.
+void fill_queue(Watched& run, bool full, bool drops) {
+    run.pass();
+    run.stream().queue_most_now = 4;
+    run.stream().heaps_queued = full ? 4 : 0;
+    run.stream().heaps_delivered += 1000;
+    run.stream().heaps_dropped_full += drops ? 5 : 0;
+}
+
+TEST(FindingLog, AConsumerThatIsAlwaysTooSlowNeedsNoLongerQueue) {
+    Watched run;
+    run.stream().settings.queue_depth = 4;
+    FindingLog log;
+    run.look(log);
+    for (int i = 0; i < 50; i++) {
+        fill_queue(run, i % 10 != 9, i % 3 != 0);
+        run.look(log);
+    }
+    const std::vector<Finding> found = run.look(log);
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_THAT(found[0].what, HasSubstr("the queue stayed full, at 90 % of the looks"));
+    EXPECT_THAT(found[0].cures, ElementsAre("do less per heap", "or let the senders send less"));
+}
+
+TEST(FindingLog, AConsumerThatPausesNeedsAQueueThatIsLongEnough) {
+    Watched run;
+    run.stream().settings.queue_depth = 4;
+    FindingLog log;
+    run.look(log);
+    for (int i = 0; i < 50; i++) {
+        fill_queue(run, i % 10 < 2, i % 10 < 2);
+        run.look(log);
+    }
+    const std::vector<Finding> found = run.look(log);
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_THAT(found[0].what, HasSubstr("the queue had room at 76 % of the looks: the consumer pauses"));
+    EXPECT_THAT(found[0].cures.at(0), HasSubstr("heaps.queue_depth` to 16 (now 4)"));
+    EXPECT_THAT(found[0].cures.at(1), "do less per heap");
+}
+
+TEST(FindingLog, AConsumerThatWasTooSlowMayOnlyPauseAfterAChange) {
+    Watched run;
+    run.stream().settings.queue_depth = 4;
+    FindingLog log;
+    for (int i = 0; i < 500; i++) {
+        fill_queue(run, true, true);
+        run.look(log);
+    }
+    run.change(log, {"s0", "p0"});
+    for (int i = 0; i < 50; i++) {
+        fill_queue(run, i % 10 < 2, i % 10 < 2);
+        run.look(log);
+    }
+    EXPECT_THAT(run.look(log).at(0).what, HasSubstr("the consumer pauses"));
 }
 
 TEST(FindingLog, OfAStreamThatIsRemovedItIsToldUntilWhen) {
@@ -310,64 +404,35 @@ TEST(FindingLog, ALossThatIsExplainedLaterIsNoneOfNow) {
     }
 }
 
-/// Passes a second in which a heap stays incomplete.
-std::vector<Finding> lose_one(Watched& run, FindingLog& log) {
-    for (int i = 0; i < 5; i++)
-        run.pass();
-    run.stream().heaps_started += 1000;
-    run.stream().heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)]++;
-    return run.look(log);
-}
-
-TEST(FindingLog, AHeapThatWasCutByTheJoinEndsSoonAfterIt) {
+/// Follows a stream with two paths of which the second one is behind, over a change of its endpoints.
+TEST(FindingLog, CopiesThatWereOnTheirWayAtAChangeDidNotComeAgain) {
     Watched run;
     FindingLog log;
-    run.stream().by_endpoint = {{"239.1.2.3:7148", 1000, 0}};
-    run.look(log);
-    EXPECT_EQ(lose_one(run, log).at(0).cause, Cause::cut_by_join);
-    for (int i = 0; i < 60; i++) {
+    run.stream().path_ports = {"p0", "p0"};
+    run.stream().path_endpoints = {{"239.1.2.3:7148"}, {"239.1.3.3:7148"}};
+    const auto bring = [&run](std::uint64_t first, std::uint64_t copies, std::uint64_t awaited) {
         run.pass();
-        run.look(log);
-    }
-    const std::vector<Finding> found = lose_one(run, log);
-    ASSERT_THAT(found, SizeIs(1));
-    EXPECT_EQ(found[0].cause, Cause::network_loss);
-    EXPECT_EQ(found[0].count, 2U);
-    EXPECT_THAT(found[0].sentence(), HasSubstr("of the first 1 perhaps"));
-}
-
-TEST(FindingLog, AHeapThatIsLostLongAfterTheJoinWasNotCutByIt) {
-    Watched run;
-    FindingLog log;
-    run.stream().by_endpoint = {{"239.1.2.3:7148", 1000, 0}};
-    run.stream().heaps_started = 1000;
-    run.look(log);
-    for (int i = 0; i < 60; i++) {
-        run.pass();
-        run.stream().heaps_started += 10;
-        run.look(log);
-    }
-    const std::vector<Finding> found = lose_one(run, log);
-    ASSERT_THAT(found, SizeIs(1));
-    EXPECT_EQ(found[0].cause, Cause::network_loss);
-}
-
-TEST(FindingLog, TheFirstHeapOfASlowStreamMayEndLate) {
-    Watched run;
-    FindingLog log;
-    run.stream().by_endpoint = {{"239.1.2.3:7148", 1000, 0}};
-    run.stream().settings.max_live = 4;
-    run.stream().heaps_started = 1;
-    run.look(log);
-    for (int i = 0; i < 60; i++) {
-        run.pass();
-        run.look(log);
-    }
-    run.stream().heaps_started = 5;
-    run.stream().heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)]++;
+        run.stream().received += first + copies;
+        PathCounters& one = run.stream().paths[0];
+        PathCounters& other = run.stream().paths[1];
+        one.packets += first;
+        one.placed += first;
+        one.passed += first;
+        other.packets += copies;
+        other.redundant += copies;
+        other.passed += copies;
+        other.awaited = awaited;
+    };
+    bring(100, 90, 10);
+    EXPECT_THAT(run.look(log), IsEmpty());
+    run.change(log, {"s0"});
+    bring(50, 58, 2);
+    EXPECT_THAT(run.look(log), IsEmpty()) << "eight of them were sent before the change";
+    bring(50, 55, 0);
     const std::vector<Finding> found = run.look(log);
     ASSERT_THAT(found, SizeIs(1));
-    EXPECT_EQ(found[0].cause, Cause::cut_by_join);
+    EXPECT_EQ(found[0].cause, Cause::duplicates);
+    EXPECT_EQ(found[0].count, 3U) << "ten were on their way";
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/stats/nothing_came_cause_rows.hpp"
 #include "tests/unit/stats/port_cause_rows.hpp"
 #include "tests/unit/stats/stream_cause_rows.hpp"
 
@@ -21,6 +22,9 @@ TEST(Finding, OneOfThemHasNoPlural) {
     EXPECT_EQ(f.sentence(), "s0: 1 packet contradicts others of its heap; x");
     f.what = "were lost before they could be fetched";
     EXPECT_EQ(f.sentence(), "s0: 1 packet was lost before it could be fetched; x");
+    f.what = "came in vain: they were too long, and others were not";
+    EXPECT_EQ(f.sentence(), "s0: 1 packet came in vain: it was too long, and others were not; x");
+    f.what = "were lost before they could be fetched";
     f.until_s = 3;
     EXPECT_THAT(f.sentence(), StartsWith("s0: 1 packet was lost before it could be fetched (until s0 was"));
     f.unit = "times";
@@ -46,6 +50,8 @@ TEST(Finding, EveryCauseCanBeToldOfOne) {
     for (const test::CauseRow& row : test::kPortCauseRows)
         check(row);
     for (const test::CauseRow& row : test::kStreamCauseRows)
+        check(row);
+    for (const test::CauseRow& row : test::kNothingCameCauseRows)
         check(row);
 }
 

@@ -4,7 +4,7 @@
 #include "tests/unit/stats/cause_row.hpp"
 #include "tests/unit/stats/diagnosed_run.hpp"
 
-/// Lists the findings about packets of another format than the stream's.
+/// Lists the findings about packets of declared formats, and of another format than the stream's.
 namespace spead::stats::test {
 
 inline const CauseRow kFormatCauseRows[] = {
@@ -37,6 +37,21 @@ inline const CauseRow kFormatCauseRows[] = {
      Stage::packet,
      "s0: 77 packets",
      {"fits the format `vdif_legacy`", "info --formats", "captured packet"}},
+    {"NotInFormat",
+     [](Snapshot& s) {
+         s.streams[0].has_format = true;
+         set(s, PacketOutcome::malformed);
+     },
+     Cause::not_in_format,
+     Stage::packet,
+     "s0: 77 packets",
+     {"`format`", "captured packet"}},
+    {"MarkedInvalid",
+     [](Snapshot& s) { set(s, PacketOutcome::invalid); },
+     Cause::marked_invalid,
+     Stage::packet,
+     "s0: 77 packets",
+     {"marked as invalid", "without `invalid`"}},
 };
 
 }  // namespace spead::stats::test

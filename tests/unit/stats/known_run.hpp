@@ -18,7 +18,7 @@ inline Snapshot known() {
     s.settings.heap_memory = std::uint64_t{512} << 20;
     s.settings.memory_free = std::uint64_t{8} << 30;
     s.settings.socket_limit = 212992;
-    s.settings.cpus = {0, 1, 2, 3};
+    s.settings.cpus = s.settings.allowed_cpus = {0, 1, 2, 3};
     StreamSnapshot& stream = s.streams[0];
     stream.endpoints = {"239.1.2.3:7148"};
     stream.settings.max_live = 4;

@@ -34,7 +34,14 @@ inline const CureRow kOptionCureRows[] = {
      Cause::consumer_too_slow,
      {"see what slows its disk down",
       "write to a faster disk: restart with another directory in `--sink` (now '/data/a b')",
-      "restart with `--ring-heaps 1024` (now 256); this helps only"}},
+      "or let the senders send less"}},
+    {"ALongerQueue",
+     [](Snapshot& s) {
+         slow_sink(s);
+         s.streams[0].heaps_delivered = 1000;
+     },
+     Cause::consumer_too_slow,
+     {"restart with `--ring-heaps 1024` (now 256)", "see what slows its disk down"}},
     {"OneFile",
      [](Snapshot& s) {
          slow_sink(s);
@@ -68,6 +75,16 @@ inline const CureRow kOptionCureRows[] = {
      {"restart with a configuration file (`run --config FILE`) that has `timeout = \"500ms\"` in "
       "[receive.chunk] (now "
       "250ms), or turn it off"}},
+    {"AShorterHistory",
+     [](Snapshot& s) {
+         by_options(s);
+         s.streams[0].path_ports = {"p0", "p1"};
+         s.streams[0].path_endpoints = {{"239.1.2.3:7148"}, {"239.1.2.3:7148"}};
+         s.streams[0].paths[0] = {.packets = 100, .placed = 100};
+         s.streams[0].paths[1] = {.packets = 200, .redundant = 200};
+     },
+     Cause::duplicates,
+     {"give a sender that begins anew other heap counts, or lower `--history-time`"}},
     {"ALargerSplit",
      [](Snapshot& s) {
          by_options(s);

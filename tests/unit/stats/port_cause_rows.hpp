@@ -14,6 +14,12 @@ inline const CauseRow kPortCauseRows[] = {
      Stage::port,
      "p0: 77 packets",
      {"the lcore had time", "2048 packets", "--buffer-size"}},
+    {"RingShortBeforeItsLcoresBegan",
+     [](Snapshot& s) { s.ports[0].nic.missed = s.ports[0].missed_at_start = 77; },
+     Cause::missed_at_start,
+     Stage::port,
+     "p0: 77 packets came when the port had started",
+     {"no lcore fetched yet", "no action is needed"}},
     {"RingShortThoughEveryBurstWasFull",
      [](Snapshot& s) {
          s.ports[0].nic.missed = 77;
@@ -51,7 +57,16 @@ inline const CauseRow kPortCauseRows[] = {
      Cause::lcore_interrupted,
      Stage::lcore,
      "p0: 77 packets",
-     {"4 ms", "isolcpus"}},
+     {"off its CPU for up to 4 ms, because other work had it", "isolcpus"}},
+    {"RingShortAlsoWithoutShortAbsences",
+     [](Snapshot& s) {
+         s.ports[0].nic.missed = 77;
+         s.ports[0].missed_while = {.interrupted = 15, .idle = 62, .longest_s = 0.005};
+     },
+     Cause::receive_ring_short,
+     Stage::port,
+     "p0: 77 packets",
+     {"the lcore had time", "2048 packets", "--buffer-size"}},
     {"ProgramStopped",
      [](Snapshot& s) {
          s.ports[0].nic.missed = 77;
@@ -109,6 +124,22 @@ inline const CauseRow kPortCauseRows[] = {
      Stage::port,
      "p0: 77 times",
      {"filters hold 500", "held_buffers"}},
+    {"EngineStandsStill",
+     [](Snapshot& s) {
+         s.engines.push_back({"cuda", {"s0", "s1"}, 77.5, 77.5, 1, 77.5});
+     },
+     Cause::engine_stalled,
+     Stage::memory,
+     "engine cuda: 77 seconds",
+     {"moved no payload: s0, s1 wait for it", "`nvidia-smi` shows", "reset it"}},
+    {"EngineStoodStill",
+     [](Snapshot& s) {
+         s.engines.push_back({"fake", {"s0"}, 0, 0, 77, 120});
+     },
+     Cause::engine_stalled,
+     Stage::memory,
+     "engine fake: 77 times",
+     {"for a second or longer, 120.0 s in all", "see whether its thread runs"}},
     {"EngineTooSlow",
      [](Snapshot& s) {
          s.ports[0].nic.missed = 77;
@@ -170,7 +201,7 @@ inline const CauseRow kPortCauseRows[] = {
      Cause::fragments,
      Stage::network,
      "p0: 77 packets",
-     {"duplicates", "other senders"}},
+     {"repeated, broken, for no stream", "other senders"}},
     {"DatagramsIncomplete",
      [](Snapshot& s) { s.ports[0].reassembly.given_up = 77; },
      Cause::datagrams_incomplete,
@@ -207,6 +238,15 @@ inline const CauseRow kPortCauseRows[] = {
      Stage::network,
      "p0: 77 packets",
      {"cables"}},
+    {"ChecksumsOfIpv6",
+     [](Snapshot& s) {
+         set(s, PortOutcome::bad_checksum);
+         s.streams[0].endpoints = {"[ff15::1]:7148"};
+     },
+     Cause::bad_checksums,
+     Stage::network,
+     "p0: 77 packets",
+     {"cables", "let the sender write the UDP checksum"}},
     {"SendTimeout",
      [](Snapshot& s) { s.sends[0].counters.timed_out = 77; },
      Cause::send_timeout,
@@ -225,16 +265,30 @@ inline const CauseRow kPortCauseRows[] = {
      Stage::transmit,
      "d0: 77 times",
      {"port p7 took nothing", "123.4 s in all", "look at the cat"}},
+    {"AGroupBesideThoseOfASlowStream",
+     [](Snapshot& s) {
+         set(s, PortOutcome::unmatched);
+         s.streams[0].endpoints = {"239.1.2.0+2:7148"};
+         s.streams[0].health = "losing, slow";
+         s.ports[0].strays = {{"239.1.2.3:7148", "10.0.0.1", 70}};
+     },
+     Cause::unmatched,
+     Stage::classify,
+     "p0: 77 packets",
+     {"no stream names to 239.1.2.3:7148, while s0 lacks packets",
+      "if s0 should receive the packets for 239.1.2.3:7148"}},
     {"Impaired",
      [](Snapshot& s) {
-         s.sends[0].counters.impaired_lost = 70;
+         s.sends[0].counters.impaired_lost = 65;
          s.sends[0].counters.impaired_corrupted = 7;
          s.sends[0].counters.impaired_sent = 1000;
+         s.sends[0].counters.impaired_dropped = 5;
      },
      Cause::impaired,
      Stage::transmit,
      "d0: 77 packets",
-     {"on purpose", "70 lost, 0 duplicated, 7 corrupted", "without --impair"}},
+     {"on purpose", "65 lost, 0 duplicated, 7 corrupted", "0 delayed, 5 dropped when the port stopped",
+      "without --impair"}},
 };
 
 }  // namespace spead::stats::test

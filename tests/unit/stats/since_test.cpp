@@ -257,5 +257,17 @@ TEST(Since, AClaimThatTurnedOutToBeNoHeapDoesNotGoBelowZero) {
     EXPECT_EQ(d.streams[0].carried.live, 2U);
 }
 
+/// Tests an engine that stood still when the counters were cleared, and for a while after that.
+TEST(Since, AStallThatGoesOnCounts) {
+    Snapshot base = run(100);
+    base.engines.push_back({.name = "cuda", .streams = {}, .stalled_s = 5, .stalls = 2, .all_stalled_s = 7});
+    Snapshot now = run(100);
+    now.engines.push_back({.name = "cuda", .streams = {}, .stalls = 2, .all_stalled_s = 62});
+    const Snapshot d = since(now, base);
+    ASSERT_EQ(d.engines.size(), 1U);
+    EXPECT_EQ(d.engines[0].stalls, 1U);
+    EXPECT_EQ(d.engines[0].all_stalled_s, 55);
+}
+
 }  // namespace
 }  // namespace spead::stats

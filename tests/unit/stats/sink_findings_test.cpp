@@ -9,33 +9,65 @@
 namespace spead::stats::test {
 namespace {
 
+using Lack = SinkLoss::Lack;
+
 TEST(SinkFindings, CountChunksAsWell) {
     Snapshot s = clean();
     StreamSnapshot& stream = s.streams[0];
     const Advice advice(s);
-    EXPECT_FALSE(unwritten_finding(stream, 0, "chunks", advice));
-    stream.sink_loss = "its readers have left no room";
-    const auto full = unwritten_finding(stream, 77, "chunks", advice);
-    ASSERT_TRUE(full);
-    EXPECT_EQ(full->cause, Cause::sink_full);
-    EXPECT_EQ(full->sentence().find("s0: 77 chunks were not written"), 0U) << full->sentence();
-    stream.sink_lacks_place = true;
-    const auto placeless = unwritten_finding(stream, 77, "chunks", advice);
-    EXPECT_EQ(placeless->cause, Cause::sink_no_place);
-    EXPECT_NE(placeless->sentence().find("another directory"), std::string::npos);
-    stream.sink_loss.clear();
-    EXPECT_EQ(unwritten_finding(stream, 77, "chunks", advice)->cause, Cause::sink_failed);
+    const auto found = [&] { return unwritten_findings(stream, 77, "chunks", advice); };
+    EXPECT_TRUE(unwritten_findings(stream, 0, "chunks", advice).empty());
+    stream.sink_losses = {{Lack::room, 77, "its readers have left no room"}};
+    ASSERT_EQ(found().size(), 1U);
+    EXPECT_EQ(found()[0].cause, Cause::sink_full);
+    EXPECT_EQ(found()[0].sentence().find("s0: 77 chunks were not written"), 0U) << found()[0].sentence();
+    stream.sink_losses = {{Lack::place, 77, "its file exists already"}};
+    EXPECT_EQ(found()[0].cause, Cause::sink_no_place);
+    EXPECT_NE(found()[0].sentence().find("another directory"), std::string::npos);
+    stream.sink_losses = {{Lack::engine, 77, "late"}};
+    s.engines.push_back({"cuda", {"s0"}});
+    EXPECT_EQ(found()[0].cause, Cause::engine_stalled);
+    EXPECT_EQ(found()[0].stage, Stage::memory);
+    EXPECT_NE(found()[0].sentence().find("77 chunks were not fetched for the sink: late"), std::string::npos);
+    EXPECT_NE(found()[0].sentence().find("nvidia-smi"), std::string::npos);
+    stream.sink_losses.clear();
+    EXPECT_EQ(found()[0].cause, Cause::sink_failed);
+}
+
+TEST(SinkFindings, NameEachReasonWithItsCount) {
+    Snapshot s = clean();
+    StreamSnapshot& stream = s.streams[0];
+    stream.heaps_unwritten = 77;
+    stream.sink_losses = {{Lack::room, 70, "its readers have left no room"}, {Lack::engine, 7, "late"}};
+    std::vector<Finding> found = diagnose(s);
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found[0].cause, Cause::sink_full);
+    EXPECT_EQ(found[0].count, 70U);
+    EXPECT_EQ(found[1].cause, Cause::engine_stalled);
+    EXPECT_EQ(found[1].count, 7U);
+    // A sink notes a loss before it counts.
+    stream.heaps_unwritten = 76;
+    found = diagnose(s);
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found[1].count, 6U);
+    // Those of a former sink have no reason of their own.
+    stream.heaps_unwritten = 80;
+    found = diagnose(s);
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found[0].count, 73U);
 }
 
 TEST(SinkFindings, AFailureAfterALossIsAFailure) {
     Snapshot s = clean();
     s.streams[0].heaps_unwritten = 77;
-    s.streams[0].sink_loss = "its readers have left no room";
+    s.streams[0].sink_losses = {{Lack::room, 70, "its readers have left no room"}};
     s.streams[0].sink_failure = "its semaphores were removed";
     const std::vector<Finding> found = diagnose(s);
-    ASSERT_EQ(found.size(), 1U);
-    EXPECT_EQ(found[0].cause, Cause::sink_failed);
-    EXPECT_NE(found[0].sentence().find("make room"), std::string::npos);
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found[0].cause, Cause::sink_full);
+    EXPECT_EQ(found[1].cause, Cause::sink_failed);
+    EXPECT_EQ(found[1].count, 7U);
+    EXPECT_NE(found[1].sentence().find("make room"), std::string::npos);
 }
 
 }  // namespace

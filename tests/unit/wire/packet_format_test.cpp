@@ -96,19 +96,27 @@ TEST(PacketFormat, RefusesTextWithItsPlace) {
     EXPECT_TRUE(PacketFormat::parse("header 16; refuse spead; field a: u8 at 0; count a").refuses_spead);
     EXPECT_FALSE(PacketFormat::parse("header 16; field a: u8 at 0; count a").refuses_spead);
     refused("vdif header 16", {"`header`", "`;`"});
-    refused("header 16; vdif", {"`vdif`"});
+    refused("header 16; vdif", {"`vdif`", "can only begin with"});
+    refused("pst; vdif", {"`vdif`", "character 6", "can only begin with"});
     refused(std::string(PacketFormat::kMaxText + 1, ' '), {"too long"});
 }
 
 TEST(PacketFormat, RefusesWhatCannotBe) {
     refused("header 4; field a: u8 at 0; count a", {"4 bytes", "8 to 1024"});
-    refused("header 1000; prefix 100; field a: u8 at 0; count a", {"1000 bytes", "100 before"});
+    refused("header 1000; prefix 100; field a: u8 at 0; count a",
+            {"1000 bytes", "100 before", "1024 together"});
+    refused("header 4; prefix 8; field a: u8 at 0; count a", {"4 bytes; give 8 to 1024"});
     refused("header 16", {"no heap count"});
-    refused("header 16; field a: u32 at 13; count a", {"field a", "13 to 16", "header 17"});
+    refused("header 16; field a: u32 at 13; count a", {"field a", "13 to 16", "header 17", "at 12 at most"});
+    refused("header 1024; field a: u32 at 1022; count a", {"1022 to 1025", "1024; let it begin at 1020"});
     refused("header 16; field a: u8 at 0 >> 8; count a", {"field a", "leave no bit"});
     refused("header 16; field a: u8 at 0 & 0; count a", {"leave no bit"});
-    refused("header 16; field a: u32 at 0; field b: u16 at 2; count a", {"a and b", "share bits"});
-    refused("header 16; field a: u32 at 0 little & 0xFF; field b: u8 at 0; count a", {"share bits"});
+    refused("header 16; field a: u32 at 0; field b: u16 at 2; count a", {"a and b", "share bits of byte 2"});
+    refused("header 16; field a: u32 at 0 little & 0xFF; field b: u8 at 0; count a",
+            {"share bits of byte 0"});
+    refused("header 16; field a: u16 at 4 & 0xFFF; field b: u8 at 4 >> 3; count a", {"share bits of byte 4"});
+    refused("header 16; field a: u8 at 0 & 0x1FF; count a", {"mask 0x1ff", "field a", "0xff"});
+    refused("header 16; field a: u16 at 0 >> 4 & 0x1FFF; count a", {"mask 0x1fff", "0xfff;"});
     EXPECT_NO_THROW(
         PacketFormat::parse("header 16; field a: u32 at 0 big & 0xFF; field b: u8 at 0; count a"));
     EXPECT_NO_THROW(
@@ -121,7 +129,21 @@ TEST(PacketFormat, RefusesWhatCannotBe) {
     refused("header 16; field a: u8 at 0; require a = 256; count a", {"never be 256"});
     refused("header 16; field a: u8 at 0 & 0xF0; require a = 15; count a", {"0xf0", "never be 15"});
     refused("header 16; field a: u8 at 0; require a = 1; invalid a = 2; count a", {"`require` refuses"});
+    refused("header 16; field a: u8 at 0; require a = 1, 2; invalid a = 1, 2, 2; count a",
+            {"field a", "`require` takes only 1, 2"});
+    refused("header 16; field a: u8 at 0 & 1; invalid a = 0, 1; count a", {"field a", "no other values"});
     refused("header 16; field a: u8 at 0; payload a - 300; count a", {"never positive"});
+    refused("header 16; field a: u8 at 0; payload a * 2 - 510; count a", {"never positive", "less than 510"});
+    refused("header 16; field a: u8 at 0; require a = 3; payload a * 8 - 32; count a",
+            {"never positive", "3 at most"});
+    refused("header 16; field a: u8 at 0; require a = 1, 2; count a - 3", {"heap count", "field a", "1, 2"});
+    refused("header 16; field a: u8 at 0; require a = 6, 9; count a / 4", {"heap count", "6, 9"});
+    refused("header 16; field a: u8 at 0; field b: u8 at 1; require a = 1; item 0x1600: a - 2; count b",
+            {"item 0x1600", "field a"});
+    EXPECT_NO_THROW(PacketFormat::parse("header 16; field a: u8 at 0; require a = 6, 9; count a // 4"));
+    EXPECT_NO_THROW(PacketFormat::parse("header 16; field a: u8 at 0; require a = 8, 9; count a / 4"));
+    EXPECT_NO_THROW(PacketFormat::parse("header 16; field a: u8 at 0 & 3; invalid a = 0, 1, 2; count a"));
+    EXPECT_NO_THROW(PacketFormat::parse("header 16; field a: u8 at 0; payload a * 2 - 509; count a"));
     refused("header 16; field a: u64 at 0 & 0xFFFFFFFF; payload a * 0xFFFFFFFFFFFFFFFF; count a",
             {"overflow"});
 }

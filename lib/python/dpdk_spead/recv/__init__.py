@@ -3,6 +3,7 @@
 
 from .._native import Heap, IncompleteHeap, RawItem
 from . import stream_stat_indices
+from ._chunk_settings import SecondPath
 from ._config import RingStreamConfig, StreamConfig, UdpIbvConfig
 from ._readers import _Stream  # noqa: F401: other streams begin with it
 from ._stats import StreamStatConfig, StreamStats
@@ -37,6 +38,7 @@ __all__ = [
     "ReceivedChunk",
     "RingStreamConfig",
     "Ringbuffer",
+    "SecondPath",
     "Stream",
     "StreamConfig",
     "StreamStatConfig",

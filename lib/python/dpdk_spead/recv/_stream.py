@@ -10,10 +10,15 @@ from ._readers import _Stream
 from ._stats import StreamStats, core_values
 
 #: The memory for the heaps of a stream, that on each lcore of a port, and the longest heap, without a MemoryPool. The
-#: first becomes resident as heaps use it, the second at once.
+#: first grows with max_heaps up to the second, and becomes resident as heaps use it. A port's is resident at once.
 DEFAULT_MEMORY = 256 << 20
+DEFAULT_MOST_MEMORY = 4 << 30
 DEFAULT_PORT_MEMORY = 128 << 20
 DEFAULT_MAX_HEAP_BYTES = 64 << 20
+
+#: The longest heap at all, and the room that descriptors beside the item of a MemoryPool get.
+_LONGEST_HEAP = 2 << 30
+_DESCRIPTORS = 65536
 
 #: Heaps that may wait in any case. With fewer, the threads of the stream and of its user would wait for each other at
 #: nearly every heap.
@@ -27,14 +32,19 @@ def _power_of_two(number: int) -> int:
 def heap_memory(config: StreamConfig, waiting: int) -> Dict[str, int]:
     """Returns the memory for heaps, and the longest heap, by the stream's allocator. `waiting`: heaps in queues."""
     pool = config.memory_allocator
+    live = config.max_heaps * config.substreams
     if not isinstance(pool, MemoryPool):
-        return {"memory": DEFAULT_MEMORY, "resident": 0, "port_memory": DEFAULT_PORT_MEMORY, "max_heap_bytes": DEFAULT_MAX_HEAP_BYTES}
+        # Heaps in the user's hands may keep a quarter, and one of them waits.
+        needed = (live + 1) * DEFAULT_MAX_HEAP_BYTES * 4 // 3
+        return {"memory": min(max(needed, DEFAULT_MEMORY), DEFAULT_MOST_MEMORY), "resident": 0,
+                "port_memory": DEFAULT_PORT_MEMORY, "max_heap_bytes": DEFAULT_MAX_HEAP_BYTES}
     # Descriptors may come with the item that the pool was made for.
-    longest = _power_of_two(pool.upper + 65536)
-    heaps = max(pool.max_free, pool.initial) + config.max_heaps * config.substreams + waiting + 4
+    longest = min(_power_of_two(pool.upper + _DESCRIPTORS), _LONGEST_HEAP)
+    heaps = max(pool.max_free, pool.initial) + live + waiting + 4
     # A heap has a block of a power of two, and the first ones lie at the beginning.
-    resident = pool.initial * max(1 << max(pool.upper - 1, 0).bit_length(), 4096)
-    return {"memory": max(longest * heaps, DEFAULT_MEMORY), "resident": resident, "port_memory": max(longest * heaps, DEFAULT_PORT_MEMORY),
+    resident = pool.initial * min(max(1 << max(pool.upper - 1, 0).bit_length(), 4096), _LONGEST_HEAP)
+    return {"memory": max(longest * heaps, DEFAULT_MEMORY), "resident": resident,
+            "port_memory": max(longest * heaps, DEFAULT_PORT_MEMORY),
             "max_heap_bytes": max(longest, DEFAULT_MAX_HEAP_BYTES)}
 
 

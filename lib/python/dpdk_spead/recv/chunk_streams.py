@@ -162,6 +162,7 @@ class _ChunkStream(_Stream):
             "name": f"{kind}-{next(_numbers)}",
             "max_heaps": self._config.max_heaps,
             "substreams": self._config.substreams,
+            "in_order": not self._config.allow_out_of_order,
             "stop_on_stop_item": self._config.stop_on_stop_item,
             "lcores": list(self._pool.affinity) if self._pool is not None else [],
             **(port or {}),
@@ -226,6 +227,8 @@ class _ChunkStream(_Stream):
         refused = counters["callback_rejected"] + counters["callback_nonsense"]
         values.update(
             heaps=counters["callback_heaps"] - refused,
+            incomplete_heaps_evicted=counters["heaps_evicted"],
+            incomplete_heaps_flushed=counters["heaps_flushed"],
             packets=counters["packets"] - counters["packets_stopped"],
             batches=counters["bursts"],
             max_batch=counters["largest_burst"],

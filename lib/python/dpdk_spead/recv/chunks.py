@@ -3,7 +3,6 @@
 
 import atexit
 import math
-import os
 import weakref
 from typing import Any, AsyncIterator, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from .. import _native
 from .._native import Empty, Stopped
+from ._chunk_settings import SOURCE, WINDOW, settings_of
 from .chunk_rings import Turns
 from .placement import Placement
 
@@ -216,115 +216,6 @@ class Chunks:
         return f"<chunks: {', '.join(f'{n} {name}' for name, n in self.places.items())}>"
 
 
-#: The bits of settings that are whole numbers, those that are seconds, and texts.
-_BITS = {"max_packet_size": 32, "buffer_size": 64, "max_heaps": 32, "substreams": 32, "window": 32, "max_jump": 64,
-         "stream": 32}
-_SECONDS = ("heap_timeout", "timeout", "patience")
-_TEXTS = ("interface", "backend", "name", "poll", "on_full", "format", "filter")
-
-
-def _check(name: str, value: Any) -> None:
-    """Raises TypeError or ValueError for a setting that the compiled part would refuse without its name."""
-    if name in _BITS and not (name == "max_jump" and value is None):
-        if not hasattr(value, "__index__"):
-            raise TypeError(f"chunk stream: {name} is {value!r}; give a whole number")
-        if not 0 <= value < 1 << _BITS[name]:
-            raise ValueError(f"chunk stream: {name} is {value}; give 0 to {(1 << _BITS[name]) - 1}")
-    if name in _SECONDS and (not hasattr(value, "__float__") or not math.isfinite(value)):
-        raise TypeError(f"chunk stream: {name} is {value!r}; give seconds")
-    if name in _TEXTS and not isinstance(value, str):
-        raise TypeError(f"chunk stream: {name} is {value!r}; give a str")
-    if name == "lcores" and not all(hasattr(cpu, "__index__") and cpu >= 0 for cpu in value):
-        raise TypeError(f"chunk stream: lcores is {value!r}; give a list of CPUs, as [2, 3]")
-    if name == "endpoints" and not (isinstance(value, str) or all(isinstance(one, str) for one in value)):
-        raise TypeError(f'chunk stream: endpoints is {value!r}; give texts, as ["239.10.10.0+15:7148"]')
-
-
-def _settings(
-    *,
-    endpoints: Union[str, Sequence[str]] = (),
-    interface: str = "",
-    backend: str = "port",
-    queue: Any = None,
-    buffer: Any = None,
-    pcap: Any = None,
-    socket: Any = None,
-    name: str = "",
-    lcores: Sequence[int] = (),
-    poll: str = "adaptive",
-    max_packet_size: int = 9200,
-    buffer_size: int = 16 << 20,
-    max_heaps: int = 4,
-    substreams: int = 1,
-    heap_timeout: float = 0.0,
-    stop_on_stop_item: bool = False,
-    on_full: str = "automatic",
-    format: str = "",
-    filter: str = "",
-    window: int = 2,
-    lossless: bool = False,
-    timeout: float = 0.0,
-    patience: float = 10.0,
-    max_jump: Optional[int] = None,
-    back_fill: bool = False,
-    stream: int = 0,
-) -> Dict[str, Any]:
-    """Returns the settings of a stream, which ChunkStream explains."""
-    sources = [s for s in (queue, buffer, pcap, socket) if s is not None]
-    if len(sources) > 1:
-        raise ValueError("chunk stream: `queue`, `buffer`, `pcap` and `socket` exclude each other; give one")
-    reader = None
-    if queue is not None:
-        reader = _native.Reader.queue(queue)
-    elif buffer is not None:
-        reader = _native.Reader.buffer(buffer)
-    elif socket is not None:
-        reader = _native.Reader.socket(socket.fileno(), max_packet_size)
-    elif pcap is not None and not endpoints:
-        reader = _native.Reader.pcap(os.fspath(pcap))
-    settings = {
-        "endpoints": [endpoints] if isinstance(endpoints, str) else list(endpoints),
-        "interface": interface,
-        "backend": "kernel" if sources else backend,
-        "reader": reader,
-        "pcap": None if pcap is None or reader is not None else os.fspath(pcap),
-        "name": name,
-        "lcores": list(lcores),
-        "poll": poll,
-        "max_packet_size": max_packet_size,
-        "buffer_size": buffer_size,
-        "max_heaps": max_heaps,
-        "substreams": substreams,
-        "heap_timeout": heap_timeout,
-        "stop_on_stop_item": stop_on_stop_item,
-        "on_full": on_full,
-        "format": format,
-        "filter": filter,
-        "window": window,
-        "lossless": lossless,
-        "timeout": timeout,
-        "patience": patience,
-        "max_jump": max_jump,
-        "back_fill": back_fill,
-        "stream": stream,
-    }
-    if settings["backend"] == "port" and not settings["endpoints"]:
-        raise ValueError(
-            'chunk stream: it has no source; give endpoints, as "239.10.10.0+15:7148", or a queue, buffer, socket or pcap'
-        )
-    return settings
-
-
-def _settings_of(kind: str, settings: Dict[str, Any]) -> Dict[str, Any]:
-    """Returns the settings of an object that takes them by keyword. Raises TypeError for one that it does not have."""
-    names: Dict[str, Any] = _settings.__kwdefaults__
-    for name, value in settings.items():
-        if name not in names:
-            raise TypeError(f"{kind} has no {name!r}; it has {', '.join(names)}")
-        _check(name, value)
-    return _settings(**settings)
-
-
 class _Taking:
     """Takes chunks from `chunks`, for streams and groups."""
 
@@ -389,7 +280,8 @@ class ChunkStream(_Taking):
 
     Its packets come from `endpoints` ("239.10.10.0+15:7148") on `interface`: through DPDK, or with backend="kernel"
     through sockets. Otherwise from an InprocQueue (`queue`), packets in memory (`buffer`), a bound UDP `socket`, or a
-    file (`pcap`): of that, all UDP packets, or those to `endpoints`.
+    file (`pcap`): of that, all UDP packets, or those to `endpoints`. `second_path`: a SecondPath that brings copies of
+    them. `format`: of packets that are not SPEAD (docs/formats.md). `filter`: an expression (docs/hooks.md).
 
     `window` chunks are open at a time. `lossless`: sources that can wait do so for each other, at most `patience`
     seconds (0: for ever). `timeout`: hands a chunk over after so many seconds without a packet. `max_jump`: chunks past
@@ -409,7 +301,7 @@ class ChunkStream(_Taking):
         start: bool = True,
         **settings: Any,
     ) -> None:
-        all_settings = _settings_of("ChunkStream", settings)
+        all_settings = settings_of("ChunkStream", settings)
         self.chunks, self.placement = _chunks_of(placement, chunks, buffers, dtype)
         _live.add(self)
         self._native = _native.ChunkStream(all_settings, self.placement._made(), self.chunks._ring)
@@ -458,8 +350,7 @@ class ChunkStreamGroup(_Taking):
     ) -> None:
         self.chunks, self.placement = _chunks_of(placement, chunks, buffers, dtype)
         self._backend = backend
-        # Its window needs no source.
-        settings = _settings_of("ChunkStreamGroup", {"backend": "kernel", **window})
+        settings = settings_of("ChunkStreamGroup", window, WINDOW)
         self._native = _native.ChunkGroup(settings, backend == "port", self.placement._made(), self.chunks._ring)
         self.streams: List[ChunkStream] = []
 
@@ -471,7 +362,7 @@ class ChunkStreamGroup(_Taking):
         member.chunks = self.chunks
         _live.add(member)
         member.placement = own or self.placement
-        all_settings = _settings_of("a stream of a group", settings)
+        all_settings = settings_of("a stream of a group", settings, SOURCE)
         member._native = self._native.add(all_settings, None if own is None else own._made())
         self.streams.append(member)
         return member

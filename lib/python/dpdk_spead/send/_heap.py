@@ -114,13 +114,12 @@ class HeapGenerator:
                 raise ValueError(f"{name} is {choice!r}; give 'stale', 'all' or 'none'")
         number = self._heaps
         self._heaps += 1
-        records = [self._record(item) for item in self._item_group.values()]
-        for record in records:
-            if descriptors == "all" or descriptors == "stale" and self._is_due(record, number):
-                heap.add_descriptor(record.item)
-                record.heap = number
-        for record in records:
+        # Each value follows its descriptor, as spead2 sends them.
+        for record in [self._record(item) for item in self._item_group.values()]:
             item = record.item
+            if descriptors == "all" or descriptors == "stale" and self._is_due(record, number):
+                heap.add_descriptor(item)
+                record.heap = number
             if item.value is None or data == "none" or data == "stale" and record.version == item.version:
                 continue
             heap.add_item(item)

@@ -127,7 +127,17 @@ def open_stream(endpoints: Union[str, List[str]], interface: Optional[str], opti
     return OutgoingStream.to_port(config, process, [process, *_transports.register(process, regions)])
 
 
-class Stream(SyncStream):
+class _BaseOfAll(type):
+    """Lets isinstance() and issubclass() find all senders under `Stream`: the one of spead2 is their base."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return cls is Stream and isinstance(instance, BaseStream) or super().__instancecheck__(instance)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return cls is Stream and issubclass(subclass, BaseStream) or super().__subclasscheck__(subclass)
+
+
+class Stream(SyncStream, metaclass=_BaseOfAll):
     """Sends to endpoints, as `["239.20.0.0+63:7148"]`: one substream for each address.
 
     `interface`: the network interface of a port, by name, address or device; None: that of DPDK_SPEAD_INTERFACE. "", or

@@ -255,6 +255,9 @@ TEST_F(ApiTest, RefusalsAreThoseOfThePrompt) {
     for (const char* const bad : {"{", "[]", "7", "\"s0\"", "{\"stream\":\"s0\"}x"})
         EXPECT_EQ(post("stream/stop", bad).status, 400) << bad;
     EXPECT_EQ(post("stream/stop", std::string(1000, '[')).status, 400);
+    answer = post("stream/set", R"({"stream":"s0","settings":{"poll":"busy","poll":"adaptive"}})");
+    EXPECT_EQ(answer.status, 422);
+    EXPECT_EQ(error_in(answer), "poll: the body has it twice; send it once");
     EXPECT_EQ(process_.plan_, before);
 }
 

@@ -52,6 +52,7 @@ TEST(BenchAssemble, PacketsAndHeapsHaveSetsOfTheirOwn) {
     expect_refused("bench assemble --packet-set 4MiB",
                    {"--packet-set: the sets of packets and heaps go together"});
     expect_refused("bench assemble --lend --reader same", {"leave out --reader"});
+    expect_refused("bench assemble --lend --descriptors 512", {"--lend", "512 mbufs", "--descriptors 0"});
 }
 
 TEST(BenchAssemble, TakesTheShapeOfAnothersBenchmark) {
@@ -61,6 +62,21 @@ TEST(BenchAssemble, TakesTheShapeOfAnothersBenchmark) {
     EXPECT_EQ(bench.packet_sets, std::vector<std::uint64_t>{1073741824});
     EXPECT_EQ(bench.reuse, Reuse::lifo);
     EXPECT_EQ(bench.live_heaps, std::vector<std::uint32_t>{1});
+    EXPECT_EQ(bench.descriptors, std::vector<std::uint32_t>{4096});
+    EXPECT_EQ(
+        parsed_options<BenchOptions>("bench assemble --like spead2-mem --descriptors 0,512").descriptors,
+        (std::vector<std::uint32_t>{0, 512}));
+}
+
+TEST(BenchAssemble, LaysPacketsBackToBackOnRequest) {
+    const std::uint64_t set = std::uint64_t{64} << 20;
+    AssemblePoint point{1424, std::uint64_t{4} << 20, set, set, 1, 1};
+    const std::uint64_t own = point.packets();
+    EXPECT_EQ(point.packet_bytes(), point.sizes().element);
+    point.descriptors = 512;
+    EXPECT_EQ(point.packet_bytes(), 1536U) << "24 lines for 14 + 20 + 8 + 8 + 5 * 8 + 1424 bytes";
+    EXPECT_GT(point.packets(), own);
+    EXPECT_LE(point.packets() * point.packet_bytes(), set);
 }
 
 TEST(BenchChunks, OneLcoreFillsThemUnlessMoreAreNamed) {

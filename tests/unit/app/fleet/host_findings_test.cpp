@@ -30,6 +30,16 @@ TEST(HostFindings, TakesThoseThatGrow) {
     EXPECT_EQ(findings_now(fmt::format("[{}]", finding("state", 0)), 1000).size(), 1U);
 }
 
+TEST(HostFindings, LeavesOutWarningsAndNotes) {
+    std::string all;
+    for (const char* const kind : {"warning", "note", "loss"})
+        all += fmt::format(R"({}{{"where":"vis","cause":"of {}","kind":"{}","last_s":18,"until_s":null}})",
+                           all.empty() ? "" : ",", kind, kind);
+    const auto found = findings_now("[" + all + "]", 20);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].cause, "of loss");
+}
+
 TEST(HostFindings, KeepsAFew) {
     std::string all = finding("a", 9);
     for (int i = 0; i < 20; i++)

@@ -29,6 +29,7 @@ spead_run_duration_seconds 12.5
 spead_port_up{port="p0"} 1
 spead_port_up{port="p1"} 0
 spead_lcore_up{lcore="2",cpu="2"} 0
+spead_engine_up{engine="cuda"} 0
 spead_stream_up{stream="b"} 0
 spead_stream_sink_failed{stream="a"} 1
 )";
@@ -46,8 +47,8 @@ TEST(HostLook, TakesWhatIsShown) {
     EXPECT_EQ(look.heaps_lost, 16U);
     EXPECT_EQ(look.expected_bytes_per_second, 2000);
     EXPECT_EQ(look.missing_packets, 9U);
-    EXPECT_THAT(look.faults, ElementsAre("port p1 is down", "lcore 2 is silent", "stream b is not received",
-                                         "stream a has a sink that failed"));
+    EXPECT_THAT(look.faults, ElementsAre("port p1 is down", "lcore 2 is silent", "engine cuda stands still",
+                                         "stream b is not received", "stream a has a sink that failed"));
 }
 
 TEST(HostLook, HeapsThatChunksLackAreLost) {

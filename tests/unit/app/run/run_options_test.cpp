@@ -36,6 +36,16 @@ TEST(RunOptions, AnLcoreThatDoesNotAnswerIsWaitedForAsLongAsTold) {
     expect_refused("loopback --lcore-timeout never", {"--lcore-timeout", "`never`"});
 }
 
+TEST(RunOptions, ALogLevelOfTheCommandLineOutlivesTheFilesOwn) {
+    const RunOptions options = parsed_options<RunOptions>("loopback --log-level info");
+    runtime::RuntimePlan of_file;
+    of_file.log_level = "notice";
+    options.given.apply_to(of_file);
+    EXPECT_EQ(of_file.log_level, "info");
+    parsed_options<RunOptions>("loopback").given.apply_to(of_file);
+    EXPECT_EQ(of_file.log_level, "info") << "not given: the file's";
+}
+
 TEST(RunOptions, EachCommandHasWhatSuitsIt) {
     EXPECT_TRUE(parsed_options<RunOptions>("loopback").loopback) << "it is judged by what comes back";
     EXPECT_FALSE(parsed_options<RunOptions>("send --port p 239.1.2.3:7148").loopback);

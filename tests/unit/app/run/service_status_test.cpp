@@ -30,6 +30,9 @@ TEST(ServiceStatus, ASilentLcoreIsMoreUrgent) {
     stats::Snapshot stuck = at(ServiceStatus::kEvery, 1000);
     stuck.lcores[1].silent_s = 4;
     EXPECT_EQ(status.line(stuck), stuck.lcores[1].silence());
+    stuck.lcores.clear();
+    stuck.engines.push_back({"cuda", {"s0"}, 4, 4, 1, 4});
+    EXPECT_EQ(status.line(stuck), stuck.engines[0].stall());
     EXPECT_EQ(status.line(at(1, 1000)), "running") << "and it is over when the lcore answers";
 }
 

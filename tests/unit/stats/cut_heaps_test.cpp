@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Tests which heaps that stayed incomplete are said to be cut by a join or by a change.
+#include <gmock/gmock.h>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "stats/finding_log.hpp"
+#include "tests/unit/stats/watched_run.hpp"
+
+namespace spead::stats {
+namespace {
+
+using test::Watched;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+/// Passes a second in which a heap stays incomplete.
+std::vector<Finding> lose_one(Watched& run, FindingLog& log) {
+    for (int i = 0; i < 5; i++)
+        run.pass();
+    run.stream().heaps_started += 1000;
+    run.stream().heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)]++;
+    return run.look(log);
+}
+
+TEST(CutHeaps, AHeapThatWasCutByTheJoinEndsSoonAfterIt) {
+    Watched run;
+    FindingLog log;
+    run.stream().by_endpoint = {{"239.1.2.3:7148", 1000, 0}};
+    run.look(log);
+    EXPECT_EQ(lose_one(run, log).at(0).cause, Cause::cut_by_join);
+    for (int i = 0; i < 60; i++) {
+        run.pass();
+        run.look(log);
+    }
+    const std::vector<Finding> found = lose_one(run, log);
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_EQ(found[0].cause, Cause::network_loss);
+    EXPECT_EQ(found[0].count, 2U);
+    EXPECT_THAT(found[0].sentence(), HasSubstr("of the first 1 perhaps"));
+}
+
+TEST(CutHeaps, AHeapThatIsLostLongAfterTheJoinWasNotCutByIt) {
+    Watched run;
+    FindingLog log;
+    run.stream().by_endpoint = {{"239.1.2.3:7148", 1000, 0}};
+    run.stream().heaps_started = 1000;
+    run.look(log);
+    for (int i = 0; i < 60; i++) {
+        run.pass();
+        run.stream().heaps_started += 10;
+        run.look(log);
+    }
+    const std::vector<Finding> found = lose_one(run, log);
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_EQ(found[0].cause, Cause::network_loss);
+}
+
+TEST(CutHeaps, TheFirstHeapOfASlowStreamMayEndLate) {
+    Watched run;
+    FindingLog log;
+    run.stream().by_endpoint = {{"239.1.2.3:7148", 1000, 0}};
+    run.stream().settings.max_live = 4;
+    run.stream().heaps_started = 1;
+    run.look(log);
+    for (int i = 0; i < 60; i++) {
+        run.pass();
+        run.look(log);
+    }
+    run.stream().heaps_started = 5;
+    run.stream().heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)]++;
+    const std::vector<Finding> found = run.look(log);
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_EQ(found[0].cause, Cause::cut_by_join);
+}
+
+/// Makes a run that goes on for twelve seconds, with two heaps under way.
+void settle_down(Watched& run, FindingLog& log) {
+    run.stream().by_endpoint = {{"239.1.2.3:7148", 1000, 0}};
+    run.stream().settings.max_live = 4;
+    run.look(log);
+    for (int i = 0; i < 60; i++) {
+        run.pass();
+        run.stream().heaps_started += 10;
+        run.stream().received += 10;
+        run.stream().heaps_live = 2;
+        run.look(log);
+    }
+}
+
+/// Loses heaps on the way to the stream, a fifth of a second later.
+std::vector<Finding> lose(Watched& run, FindingLog& log, std::uint64_t heaps) {
+    run.pass();
+    run.stream().heaps_started += 10;
+    run.stream().received += 10;
+    run.stream().heaps_ended[static_cast<std::size_t>(HeapEnd::timed_out)] += heaps;
+    return run.look(log);
+}
+
+TEST(CutHeaps, HeapsThatAChangeCutInTwoAreTheChangesAndNotTheNetworks) {
+    Watched run;
+    FindingLog log;
+    settle_down(run, log);
+    // The first one ends while the change is carried out.
+    run.stream().heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)]++;
+    run.change(log, {"s0", "p0"});
+    std::vector<Finding> found = lose(run, log, 1);
+    ASSERT_THAT(found, SizeIs(2));
+    EXPECT_EQ(found[0].cause, Cause::cut_by_change);
+    EXPECT_EQ(found[0].count, 1U);
+    EXPECT_EQ(found[1].cause, Cause::cut_by_change);
+    EXPECT_GT(found[1].until_s, 0);
+
+    found = lose(run, log, 50);
+    EXPECT_EQ(found[0].cause, Cause::network_loss) << "no more than were under way are the change's";
+    EXPECT_EQ(found[0].count, 49U) << "two were under way, and a third one may have begun";
+    EXPECT_EQ(found[1].cause, Cause::cut_by_change);
+    EXPECT_EQ(found[1].count, 2U);
+}
+
+TEST(CutHeaps, AHeapThatIsLostLongAfterAChangeOrInAnotherStreamIsTheNetworks) {
+    Watched run;
+    FindingLog log;
+    settle_down(run, log);
+    run.change(log, {"s1"});
+    EXPECT_EQ(lose(run, log, 1).at(0).cause, Cause::network_loss);
+    run.change(log, {"s0"});
+    for (int i = 0; i < 60; i++)
+        EXPECT_THAT(lose(run, log, 0), SizeIs(1));
+    const std::vector<Finding> found = lose(run, log, 1);
+    ASSERT_THAT(found, SizeIs(2));
+    EXPECT_EQ(found[0].cause, Cause::network_loss);
+    EXPECT_EQ(found[0].until_s, 0);
+}
+
+TEST(CutHeaps, ThoseOfChunksAreMissingWhenTheirChunkIsHandedOver) {
+    Watched run;
+    FindingLog log;
+    StreamSnapshot& other = run.now().streams.emplace_back(run.stream());
+    other.name = "s1";
+    other.number = 2;
+    other.chunks_counted_with = "s0";
+    for (StreamSnapshot& s : run.now().streams) {
+        s.chunks.buffers = 8;
+        s.settings.window = 2;
+    }
+    run.stream().chunks.opened = 5;
+    settle_down(run, log);
+    run.change(log, {"s1"});
+    // Chunks last for long.
+    for (int i = 0; i < 60; i++) {
+        run.pass();
+        run.stream().received++;
+        run.now().streams[1].received++;
+        run.look(log);
+    }
+    run.pass();
+    run.stream().received++;
+    run.now().streams[1].received++;
+    run.stream().chunks.opened = 8;
+    run.stream().chunks.heaps_missing = 1;
+    run.stream().chunks.heaps_expected = 100;
+    std::vector<Finding> found = run.look(log);
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_EQ(found[0].cause, Cause::cut_by_change);
+    EXPECT_THAT(found[0].sentence(),
+                HasSubstr("1 heap is missing in chunks although nothing was lost here: it was "
+                          "under way"));
+    run.pass();
+    run.stream().chunks.opened = 9;
+    run.look(log);
+    run.pass();
+    run.stream().chunks.heaps_missing = 2;
+    found = run.look(log);
+    ASSERT_THAT(found, SizeIs(2));
+    EXPECT_EQ(found[0].cause, Cause::network_loss);
+    EXPECT_EQ(found[0].count, 1U);
+}
+
+TEST(CutHeaps, ThoseOfChunksThatTheChangeCutAreTheChanges) {
+    Watched run;
+    FindingLog log;
+    run.stream().chunks.buffers = 8;
+    run.stream().chunks.opened = 5;
+    run.stream().chunks.heaps_cut = 40;
+    settle_down(run, log);
+    EXPECT_THAT(run.look(log), IsEmpty()) << "the run began with them";
+    run.stream().chunks.heaps_cut += 3;
+    run.change(log, {"s0"});
+    run.pass();
+    run.stream().received++;
+    run.stream().chunks.opened = 7;
+    run.stream().chunks.heaps_cut += 4;
+    std::vector<Finding> found = run.look(log);
+    ASSERT_THAT(found, SizeIs(2));
+    EXPECT_EQ(found[0].cause, Cause::cut_by_change);
+    EXPECT_EQ(found[0].count, 4U);
+    EXPECT_THAT(found[0].sentence(),
+                HasSubstr("4 heaps are missing in chunks although nothing was lost here"));
+    EXPECT_EQ(found[1].count, 3U);
+    EXPECT_GT(found[1].until_s, 0);
+    for (int i = 0; i < 60; i++) {
+        run.pass();
+        run.stream().received++;
+        run.stream().chunks.opened++;
+        run.look(log);
+    }
+    run.stream().chunks.heaps_cut += 5;
+    EXPECT_EQ(run.look(log)[0].count, 4U) << "the run ended with these";
+}
+
+TEST(CutHeaps, LooksBetweenKnowThemToo) {
+    Watched run;
+    FindingLog log;
+    settle_down(run, log);
+    run.stream().heaps_live = 5;
+    Snapshot between = run.now();
+    between.streams[0].by_endpoint.clear();
+    log.follow(between);
+    EXPECT_EQ(between.streams[0].cut_at_start.by_change, 0U);
+    run.change(log, {"s0"});
+    run.stream().heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)] += 4;
+    between = run.now();
+    between.streams[0].by_endpoint.clear();
+    log.follow(between);
+    EXPECT_EQ(between.streams[0].cut_at_start.by_change, 4U) << "five were live at the look before";
+    const std::vector<Finding> found = run.look(log);
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_EQ(found[0].cause, Cause::cut_by_change);
+    EXPECT_EQ(found[0].count, 4U);
+}
+
+TEST(CutHeaps, AChangesHeapsOfASlowStreamMayEndLate) {
+    Watched run;
+    FindingLog log;
+    settle_down(run, log);
+    run.change(log, {"s0"});
+    for (int i = 0; i < 60; i++) {
+        run.pass();
+        run.stream().received++;
+        run.look(log);
+    }
+    EXPECT_EQ(lose(run, log, 1).at(0).cause, Cause::cut_by_change);
+    log.clear(run.now());
+    EXPECT_THAT(run.look(log), IsEmpty());
+}
+
+}  // namespace
+}  // namespace spead::stats

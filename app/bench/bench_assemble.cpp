@@ -182,7 +182,7 @@ int bench_assemble(const BenchOptions& options, const std::string& json_path,
              fmt::join(heap_pages, " and in "));
     const nlohmann::ordered_json document{{"benchmark", "assemble"},
                                           {"copy", memory::payload_copies().name},
-                                          {"packet_pages", runtime::Eal::pages()},
+                                          {"mbuf_pages", runtime::Eal::pages()},
                                           {"rows", rows}};
     if (!json_path.empty())
         observe::write_file(json_path, document.dump(2));

@@ -43,9 +43,9 @@ void Engine::stop() noexcept {
     if (s.ended)
         return;
     s.parts.lcores.end_soon();
-    s.parts.events.end();
     if (s.parts.clock.started())
         s.shutdown.end_run(s.interrupted);
+    s.parts.events.end();
     s.snapshots.note_ended();
     s.ended = true;
     s.shutdown.end_ports();

@@ -112,6 +112,13 @@ void EventCommand::poll() {
     }
 }
 
+std::size_t EventCommand::finish(std::chrono::milliseconds longest) {
+    const auto until = std::chrono::steady_clock::now() + longest;
+    for (poll(); running() && std::chrono::steady_clock::now() < until; poll())
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return waiting() + (running() ? 1 : 0);
+}
+
 void EventCommand::start(const Variables& variables) {
     std::vector<std::string> environment;
     for (const auto& [name, value] : variables)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <string>
@@ -34,6 +35,9 @@ class EventCommand {
     void run(Variables variables);
     /// Reaps a finished program and starts the next. Call it regularly.
     void poll();
+    /// Waits until the program has run for every event, `longest` at most. Returns the events that it has not
+    /// run for, or still runs for.
+    std::size_t finish(std::chrono::milliseconds longest);
     bool running() const noexcept { return pid_ > 0; }
     std::size_t waiting() const noexcept { return waiting_.size(); }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/event_reporter.hpp"
 
+#include <exception>
 #include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "base/counted.hpp"
 #include "runtime/stream_health.hpp"
 
 namespace spead::runtime {
@@ -70,6 +72,20 @@ void EventReporter::report(const EngineEvent& event) {
 void EventReporter::poll() {
     if (command_)
         command_->poll();
+}
+
+void EventReporter::end() noexcept {
+    if (!command_)
+        return;
+    try {
+        if (const std::size_t left = command_->finish(kEndWait); left != 0)
+            log_warning(LogType::runtime,
+                        "the run has ended {} ago, and on_event has not finished with {}; it is killed",
+                        counted(kEndWait.count(), "seconds"), counted(left, "events"));
+    } catch (const std::exception& error) {
+        log_error(LogType::runtime, "on_event: {}", error.what());
+    }
+    command_.reset();
 }
 
 }  // namespace spead::runtime

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -49,8 +50,9 @@ class EventReporter {
     void report(const EngineEvent& event);
     /// Reaps a finished command and starts the next. Call it at every round.
     void poll();
-    /// Ends a running command; no other is started.
-    void end() noexcept { command_.reset(); }
+    /// Gives the command kEndWait to run for events that came before. Then kills it; no other is started.
+    void end() noexcept;
+    static constexpr std::chrono::seconds kEndWait{5};
 
   private:
     const std::string name_;

@@ -129,6 +129,28 @@ heaps.max_bytes = "1MiB"
         self.assertEqual({event: times for event, times in health["events"].items() if times}, {"silent": 1})
         self.assertEqual(health["last_event"]["event"], "silent")
 
+    def test_a_slow_command_is_told_of_what_came_before_the_end(self):
+        told = self.directory / "told"
+        config = self.directory / "a.toml"
+        config.write_text(f"""version = 1
+[runtime]
+on_event = ["/bin/sh", "-c", "sleep 0.3; echo $SPEAD_STREAM $SPEAD_EVENT >> $1", "sh", "{told}"]
+[[port]]
+name = "p0"
+device = "net_ring0"
+[[receive]]
+name = "quiet"
+port = "p0"
+endpoints = ["239.9.9.9:7148"]
+silent_after = "100ms"
+heaps.max_bytes = "1MiB"
+""", encoding="utf-8")
+        running = self.start("run", "--config", config)
+        running.wait_for(lambda: "stream quiet is silent" in running.text(2), "the event")
+        running.interrupt()
+        running.wait()
+        self.assertEqual(told.read_text(encoding="utf-8"), "quiet silent\n")
+
     def test_a_command_that_does_not_exist_is_refused(self):
         config = self.directory / "a.toml"
         config.write_text("""version = 1

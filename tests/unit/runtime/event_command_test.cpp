@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/event_command.hpp"
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
@@ -103,6 +104,24 @@ TEST_F(EventCommandTest, KeepsABoundedNumberOfEvents) {
     for (std::size_t i = 0; i < 3 * EventCommand::kWaiting; i++)
         command.run({});
     EXPECT_LE(command.waiting(), EventCommand::kWaiting);
+}
+
+TEST_F(EventCommandTest, FinishesTheEventsThatCame) {
+    EventCommand command(script("echo $N > $1"));
+    for (int i = 0; i < 3; i++)
+        command.run({{"N", std::to_string(i)}});
+    EXPECT_EQ(command.finish(std::chrono::minutes(1)), 0U);
+    for (int i = 0; i < 3; i++)
+        EXPECT_EQ(line(), std::to_string(i) + "\n");
+    EXPECT_FALSE(command.running());
+}
+
+TEST_F(EventCommandTest, FinishesWithinItsBound) {
+    EventCommand command(script("sleep 1000"));
+    command.run({});
+    command.run({});
+    EXPECT_EQ(command.finish(std::chrono::milliseconds(20)), 2U) << "the running one, and one that waits";
+    EXPECT_TRUE(command.running());
 }
 
 TEST_F(EventCommandTest, IsKilledWithWhatItStarted) {

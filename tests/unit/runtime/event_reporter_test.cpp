@@ -113,6 +113,15 @@ TEST(EventReporter, StartsNoCommandOnceItHasEnded) {
     EXPECT_EQ(heard.events.size(), 1U) << "the hook is called all the same";
 }
 
+TEST(EventReporter, RunsTheCommandForEventsThatCameBeforeTheEnd) {
+    Script script;
+    EventReporter reporter("night", script.command(), {});
+    reporter.report("s0", {stats::StreamEvent::silent, 1.5, "no packet for 2.0 s"});
+    reporter.report("s0", {stats::StreamEvent::back, 2.5, "packets come again after 3.0 s"});
+    reporter.end();
+    EXPECT_EQ(script.line(reporter), "s0|back|packets come again after 3.0 s|2.500|night|");
+}
+
 TEST(EventReporter, RefusesACommandThatIsNotThere) {
     try {
         EventReporter reporter("", {"/nonexistent/program"}, {});

@@ -177,7 +177,7 @@ int bench_assemble(const BenchOptions& options, const std::string& json_path,
         if (table)
             tell_row(point, r);
     }
-    if (table)
+    if (table && !rows.empty())
         tell(stdout, "packets in {}; heaps in {}\n", fmt::join(packet_pages, " and in "),
              fmt::join(heap_pages, " and in "));
     const nlohmann::ordered_json document{{"benchmark", "assemble"},

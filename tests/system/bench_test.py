@@ -80,6 +80,18 @@ class Bench(harness.ProgramTest):
         self.link("--client", where, "--tx-port", f"{device},role=client", "--heap-size", "packet,64KiB", cases=2)
         server.wait()
 
+    def test_assemble_names_the_memory_of_mbufs_and_packets(self):
+        document, finished = self.measured("assemble", "--payload", "1024", "--heap-size", "16KiB", "--set", "1MiB",
+                                           "--descriptors", "0,64", "--time", "10ms", "--rounds", 1)
+        own, by_turns = document["rows"]
+        self.assertEqual((own["descriptors"], by_turns["descriptors"]), (0, 64))
+        self.assertLess(by_turns["frame_memory"] / by_turns["packets"], own["frame_memory"] / own["packets"])
+        self.assertEqual(own["packet_pages"], document["mbuf_pages"])
+        self.assertIn(f"mbufs in {document['mbuf_pages']}; ", finished.out)
+        pages = " and in ".join(sorted({own["packet_pages"], by_turns["packet_pages"]}))
+        self.assertIn(f"packets in {pages}; heaps in ", finished.out)
+        self.assertEqual(finished.out.count("  64 mbufs"), 1)
+
     def check_latency(self, document, modes):
         self.assertEqual([result["mode"] for result in document["results"]], modes)
         for result in document["results"]:

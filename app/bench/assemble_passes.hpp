@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "app/bench/assemble_point.hpp"
@@ -33,7 +33,7 @@ struct AssembleResult {
     double cached_ns = 0;  ///< of the bare copy into the cache
     double streaming_ns = 0;
     bool streams = false;  ///< the lcore copied past the cache in the end
-    std::string_view packet_pages{};
+    std::string packet_pages;
     memory::Mapping::Backing heap_pages{};
     bool exact = true;  ///< all packets placed and all heaps complete
 };

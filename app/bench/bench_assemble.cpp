@@ -160,7 +160,7 @@ int bench_assemble(const BenchOptions& options, const std::string& json_path,
     if (table)
         tell_head();
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-    std::set<std::string_view> packet_pages;
+    std::set<std::string> packet_pages;
     std::set<std::string_view> heap_pages;
     bool exact = true;
     LcoreCrew crew(bench_assemble_lcores(options),

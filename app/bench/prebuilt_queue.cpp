@@ -88,8 +88,8 @@ void PrebuiltQueue::restore_order() {
     rte_mempool_put_bulk(pool_, reinterpret_cast<void**>(order_.data()), n);
 }
 
-std::string_view PrebuiltQueue::pages() const {
-    return own_.length() == 0 ? runtime::Eal::pages() : memory::name_of(own_.backing());
+std::string PrebuiltQueue::pages() const {
+    return own_.length() == 0 ? runtime::Eal::pages() : std::string(memory::name_of(own_.backing()));
 }
 
 bool PrebuiltQueue::all_back() const {

@@ -49,7 +49,7 @@ class PrebuiltQueue {
     std::uint64_t packets() const { return frames_.size(); }
     std::span<const std::uint8_t> frame(std::uint64_t i) const { return frames_[i]; }
     /// Names the pages in which the packets lie.
-    std::string_view pages() const;
+    std::string pages() const;
     bool all_back() const;
     /// Lets the queue give out each packet once more.
     void next_pass() { left_ = frames_.size(); }

@@ -146,7 +146,7 @@ silent_after = "100ms"
 heaps.max_bytes = "1MiB"
 """, encoding="utf-8")
         running = self.start("run", "--config", config)
-        running.wait_for(lambda: "stream quiet is silent" in running.text(2), "the event")
+        running.wait_for(lambda: "stream quiet is silent" in running.text(1), "the event")
         running.interrupt()
         running.wait()
         self.assertEqual(told.read_text(encoding="utf-8"), "quiet silent\n")

@@ -111,10 +111,11 @@ name = "s0"
 paths = ["p0", "p1"]
 endpoints = ["{endpoints[0]}"]
 path_endpoints = ["{endpoints[1]}"]
-path_skew = "900ms"
+path_skew = "20s"
 {stream}
 [receive.heaps]
 max_live = 400
+history_time = "20s"
 [receive.sink]
 kind = "file"
 directory = "{out}"
@@ -246,7 +247,7 @@ class Memif(Combinations):
         cpus = sorted(os.sched_getaffinity(0))[:2]
         receiver = self.start("recv", "--two-paths", "[ff15::1]+1:7148", "--port", self.device(0, "server"), "--port",
                               self.device(1, "server"), "--lcores", ",".join(map(str, cpus)), "--sink", "verify",
-                              "--path-skew", "900ms", "--max-heaps", 500, "--idle-exit", 1)
+                              "--path-skew", "20s", "--history-time", "20s", "--max-heaps", 500, "--idle-exit", 3)
         plan = self.directory / "send.toml"
         plan.write_text(f"""version = 1
 [[port]]

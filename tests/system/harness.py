@@ -60,6 +60,11 @@ def lines_of(finding):
     return "\n".join([loss] + [f"    - {cure}" for cure in finding["cures"]])
 
 
+def losses(findings):
+    """The causes of those that are losses. A busy machine may hold an lcore up, which is no fault of the program's."""
+    return {finding["cause"] for finding in findings if finding["kind"] == "loss"} - {"lcore_silent"}
+
+
 def broken_identities(report):
     """One sentence per identity of docs/counters.md that does not hold in a report."""
     broken = []

@@ -27,9 +27,9 @@ class KernelBackend(harness.ProgramTest):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
             sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("127.0.0.1"))
             for count in range(1, heaps + 1):
+                self.assertEqual(self.running.process.poll(), None)
                 for packet in wire.packetise(count, [(0x1000, wire.verify_words(count, WORDS))]):
                     sender.sendto(packet, (address, port))
-                self.assertEqual(self.running.process.poll(), None)
             if stop:
                 sender.sendto(wire.stop(HEAPS + heaps + 1), (address, port))
 

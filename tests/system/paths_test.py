@@ -13,6 +13,8 @@ import wire
 from pcap_recv_test import ENDPOINT, GROUP, Received, frames_of, payloads
 
 OTHER = "239.129.1.1"
+# A process may lack a CPU for longer than heaps are remembered without these words.
+REMEMBER = ("--history-time", "1min")
 
 
 class TwoPaths(harness.ProgramTest):
@@ -32,7 +34,7 @@ class TwoPaths(harness.ProgramTest):
     def receive(self, first, second, *options, status=0, endpoints=(ENDPOINT,)):
         one, other = self.ports(first, second)
         return self.run_program("recv", "--two-paths", *endpoints, "--port", one, "--port", other, "--sink",
-                                f"file:{self.sink}", *options, status=status).report
+                                f"file:{self.sink}", *REMEMBER, *options, status=status).report
 
     def assert_paths(self, report, *expected):
         """Checks the counts of both paths, and that they add up to the stream's."""
@@ -109,7 +111,7 @@ class TwoPaths(harness.ProgramTest):
     def test_packets_that_one_path_brings_twice_are_repeated(self):
         heaps = payloads(20, 10000)
         frames = frames_of(heaps)
-        report = self.receive([frame for frame in frames for _ in range(2)], frames[:150], "--path-skew", "900ms")
+        report = self.receive([frame for frame in frames for _ in range(2)], frames[:150], "--path-skew", "20s")
         self.assertEqual(Received(self.sink).complete(), heaps)
         self.assert_stream(report, "s0", received=550, placed=200, redundant=150, duplicate=200, complete=20)
         self.assert_paths(report, {"received": 400, "repeated": 200, "missing": 0},
@@ -188,7 +190,7 @@ class TwoPaths(harness.ProgramTest):
                 any_of_them = set(kept[0]) | set(kept[1])
                 report = self.run_program("recv", "--two-paths", ENDPOINT, "--port", one, "--port", other, "--placement",
                                           f"heap 4096; {way}; time: item 0x1600 [64]", "--chunk-window", "4", "--path-skew",
-                                          "900ms").report
+                                          "20s", *REMEMBER).report
                 self.assert_stream(report, "s0", placed=len(any_of_them), late=0, duplicate=100,
                                    redundant=len(kept[0]) + len(kept[1]) - len(any_of_them))
                 self.assert_paths(report, *({"received": len(some) + 50, "repeated": 50, "missing": len(any_of_them - set(some))}
@@ -207,7 +209,7 @@ class TwoPaths(harness.ProgramTest):
         one, other = self.ports(*[some + control for some in kept])
         report = self.run_program("recv", "--two-paths", "239.1.1.1+1:7148", "--port", one, "--port", other, "--placement",
                                   "heap 1024; direct; axis sender: item 0x4101 [2]; time: item 0x1600 [16]", "--path-skew",
-                                  "900ms").report
+                                  "20s", *REMEMBER).report
         any_of_them = set(kept[0]) | set(kept[1])
         self.assert_stream(report, "s0", placed=len(any_of_them), late=0, duplicate=0, control=2,
                            redundant=len(kept[0]) + len(kept[1]) - len(any_of_them) + 2)

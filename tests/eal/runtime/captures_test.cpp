@@ -208,7 +208,9 @@ TEST_F(Captures, AStoppedOneTellsOfTheFullDisk) {
     std::vector<std::string> events;
     EngineHooks hooks;
     hooks.on_event = [&](const std::string& stream, const stats::LastEvent& event) {
-        events.push_back(fmt::format("{} {}: {}", stream, name_of(event.kind), event.text));
+        // A machine that is busy may keep the sender from sending.
+        if (stream == "s0")
+            events.push_back(fmt::format("{}: {}", name_of(event.kind), event.text));
     };
     Engine engine(plan, layout_on_two_lcores(plan), hooks);
     engine.start();
@@ -233,7 +235,7 @@ TEST_F(Captures, AStoppedOneTellsOfTheFullDisk) {
     EXPECT_THAT(engine.problems()[0], HasSubstr("stream s0: cannot write the capture file"));
     EXPECT_THAT(
         events,
-        ElementsAre(StartsWith("s0 capture_failed: its capture is over: cannot write the capture file")));
+        ElementsAre(StartsWith("capture_failed: its capture is over: cannot write the capture file")));
 }
 
 TEST_F(Captures, AFullDiskEndsACaptureAndNotTheStream) {

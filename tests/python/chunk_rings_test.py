@@ -422,8 +422,8 @@ chunk = stream.data_ringbuffer.get()
         ("chunk.stream = stream; stream.add_free_chunk(chunk)", 0),
         ("import os; pid = os.fork(); sys.exit(0 if pid == 0 else os.waitpid(pid, 0)[1])", 0),
         (
-            "import signal; signal.setitimer(signal.ITIMER_REAL, 0.1); "
-            "signal.signal(signal.SIGALRM, signal.default_int_handler); "
+            "import signal; signal.signal(signal.SIGALRM, signal.default_int_handler); "
+            "signal.setitimer(signal.ITIMER_REAL, 0.1); "
             "[stream.data_ringbuffer.get() for _ in range(9)]",
             -2,
         ),

@@ -364,8 +364,8 @@ array = chunk.data[1:]
         ("stream.me = stream; array.flags.writeable = False", 0),
         ("import os; pid = os.fork(); sys.exit(0 if pid == 0 else os.waitpid(pid, 0)[1])", 0),
         ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", -15),
-        ("import signal; signal.setitimer(signal.ITIMER_REAL, 0.1); "
-         "signal.signal(signal.SIGALRM, signal.default_int_handler); [stream.get() for _ in range(9)]", -2),
+        ("import signal; signal.signal(signal.SIGALRM, signal.default_int_handler); "
+         "signal.setitimer(signal.ITIMER_REAL, 0.1); [stream.get() for _ in range(9)]", -2),
     ],
 )
 def test_leaving_is_clean(way, status):

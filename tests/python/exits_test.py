@@ -115,8 +115,8 @@ def test_programs_end_as_they_want(way):
 def test_interrupts_reach_a_thread_that_waits():
     done = run("""
 timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
-timer.start()
 try:
+    timer.start()
     idle._native.get()
 except KeyboardInterrupt:
     queue.add_packet(packets.heap(2, b"abc")[0])

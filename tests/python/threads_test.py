@@ -160,8 +160,8 @@ def test_interrupts_end_the_wait_of_end():
     program(SENDING + """
 stream = memory_stream(rate=1e3)
 stream.submit_one(heap_of(1000000), -1, 0, -1.0, None)
-threading.Timer(0.1, signal.raise_signal, (signal.SIGINT,)).start()
 try:
+    threading.Timer(0.1, signal.raise_signal, (signal.SIGINT,)).start()
     stream.end()
 except KeyboardInterrupt:
     stream.stop()

@@ -47,11 +47,18 @@ class Lcores : public testing::Test {
     }
     Worker& worker(unsigned i) { return *lcores.begin()[i]; }
 
+    void note_silence(bool silent) {
+        silences.push_back(silent);
+        if (silent && holds_until_told)
+            gate.open = true;
+    }
+
     Gate gate;
+    bool holds_until_told = false;  ///< the gate opens as soon as an lcore is reported
     WorkerLayout layouts[2];
     std::vector<std::string> problems;
     std::vector<bool> silences;
-    LcoreSet lcores{problems, {[this](const Worker&, bool silent) { silences.push_back(silent); }, {}}};
+    LcoreSet lcores{problems, {[this](const Worker&, bool silent) { note_silence(silent); }, {}}};
 };
 
 TEST_F(Lcores, DoWhatTheyAreAskedAndAnswer) {
@@ -99,11 +106,7 @@ TEST_F(Lcores, AreLostAfterThePatienceAndNotAskedAgain) {
 
 TEST_F(Lcores, ThatFallSilentAreReportedAndSoIsTheirReturn) {
     lcores.set_patience(LcoreSet::Clock::duration::max());
-    std::thread opener([this] {
-        // Only that it is longer than LcoreWatch::kTell matters.
-        std::this_thread::sleep_for(LcoreWatch::kTell + 500ms);
-        gate.open = true;
-    });
+    holds_until_told = true;
     lcores.ask(
         worker(1),
         [](Gate* at) {
@@ -111,7 +114,6 @@ TEST_F(Lcores, ThatFallSilentAreReportedAndSoIsTheirReturn) {
                 std::this_thread::yield();
         },
         &gate);
-    opener.join();
     EXPECT_THAT(silences, ElementsAre(true, false));
     EXPECT_THAT(problems, IsEmpty());
     EXPECT_FALSE(lcores.any_silent());

@@ -15,7 +15,7 @@ sys.path.insert(0, {here!r})
 import numpy as np, packets
 import dpdk_spead as ds
 from dpdk_spead import _native, recv, send
-signal.alarm(40)
+signal.alarm(90)
 
 def together(*functions):
     threads = [threading.Thread(target=f) for f in functions]

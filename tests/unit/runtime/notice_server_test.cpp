@@ -86,8 +86,8 @@ class NoticeClient {
     std::string text_;
 };
 
-/// Sends until the client, which was accepted by then, gets a line. Returns that. The lines are few: others who
-/// do not read meanwhile lose none.
+/// Sends until the client, which was accepted by then, gets a line. Returns that. The lines are few: others
+/// who do not read meanwhile lose none.
 std::string first_line(NoticeServer& server, NoticeClient& client) {
     constexpr int kMostLines = 6000;
     for (int i = 0; i == 0 || (i < kMostLines && !client.has_more()); i++)

@@ -18,12 +18,13 @@ class Suspects {
     struct Suspect {
         std::uint32_t source = 0;  ///< IPv4 address
         std::uint32_t score = 0;   ///< unforgiven ghosts; 0: the place is free
-        std::uint64_t ghosts = 0;  ///< in all
+        std::uint64_t ghosts = 0;  ///< in all, of those that are counted
     };
 
     bool any() const noexcept { return any_; }
 
-    void made_ghost(std::uint32_t source) noexcept {
+    /// `counts`: it is a ghost for reports, too, and no heap of which others were lost.
+    void made_ghost(std::uint32_t source, bool counts = true) noexcept {
         Suspect* s = find(source);
         if (s == nullptr) {
             s = std::min_element(list_.begin(), list_.end(),
@@ -36,7 +37,7 @@ class Suspects {
             *s = {source, 0, 0};
         }
         s->score = std::min(s->score + 1, kMostScore);
-        s->ghosts++;
+        s->ghosts += counts;
         any_ = true;
     }
     void made_heap(std::uint32_t source) noexcept {
@@ -59,7 +60,7 @@ class Suspects {
 
     Suspect* find(std::uint32_t source) noexcept {
         const auto found = std::find_if(list_.begin(), list_.end(), [source](const Suspect& s) {
-            return s.source == source && s.ghosts != 0;
+            return s.source == source && (s.ghosts != 0 || s.score != 0);
         });
         return found == list_.end() ? nullptr : &*found;
     }

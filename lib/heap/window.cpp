@@ -402,10 +402,8 @@ void Window::end(Record& r, HeapEnd how, bool lost_count) noexcept {
         lost_count |= leave_rivals(r, complete);
     const bool ghost = config_.guarded && !lost_claim && !giving_up_ && is_ghost(r) &&
                        (how == HeapEnd::evicted || how == HeapEnd::timed_out);
-    if (ghost) [[unlikely]] {
+    if (ghost) [[unlikely]]
         note_ghost(r);
-        retracted_ = true;
-    }
     if (ghost && !lost_count) [[unlikely]]
         table_.erase(table_.find(r.key));
     else if (!lost_count) [[likely]]

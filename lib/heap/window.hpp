@@ -43,6 +43,9 @@ class Window {
     /// Limits the packets of a ghost, a heap that is given up with so few: most likely its count was forged
     /// or stray.
     static constexpr std::uint32_t kGhostPackets = 2;
+    /// Holds the part of its packets, one in so many, from which on a heap with so few is none for reports:
+    /// the others were lost.
+    static constexpr std::uint64_t kGhostPart = 4;
     /// Means no outcome yet: there is no room for the packet, and the stream may not lose it (on_full =
     /// block). Nothing was done or counted. Ask again later. Call accept_now() once no window of the arena
     /// has heaps elsewhere, since nothing comes back then.
@@ -338,6 +341,7 @@ class Window {
                (r.flags & Record::kBeganUnsized) != 0;
     }
     void note_ghost(Record& r) noexcept;
+    bool has_little(const Record& r) const noexcept;
     static bool is_ghost(const Record& r) noexcept { return r.packets <= kGhostPackets; }
     memory::Block place_at_once(const PacketView& v) noexcept;
     memory::Block place(const PacketView& v) noexcept;

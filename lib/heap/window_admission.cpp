@@ -240,12 +240,28 @@ bool Window::drop_ghost(std::size_t bytes, bool larger, Short what, const Record
     return true;
 }
 
-/// Books a heap that is given up after a packet or two, and ends its count. The count is not remembered, so
-/// that it neither fills the history nor keeps a heap with this count away.
+/// Returns whether so few of the heap's packets came that the others can hardly be lost. The last packet of a
+/// heap may be short: packets are as long as all of the stream's are, at least.
+bool Window::has_little(const Record& r) const noexcept {
+    if (r.length == kUnknownLength)
+        return true;
+    const std::uint64_t all = std::max<std::uint64_t>(counters_[PacketOutcome::placed], 1);
+    const std::uint64_t each =
+        std::max({r.coverage.received() / std::max(r.packets, 1U), counters_.bytes / all, std::uint64_t{1}});
+    return r.packets * kGhostPart < (r.length + each - 1) / each;
+}
+
+/// Books a heap that is given up after a packet or two. Its count is not remembered, so that it neither fills
+/// the history nor keeps a heap with this count away. If the heap had few packets, it is no ghost for
+/// reports, and is delivered like others.
 void Window::note_ghost(Record& r) noexcept {
+    const bool counts = has_little(r);
+    suspects_.made_ghost(r.source, counts);
+    if (!counts)
+        return;
     r.flags |= Record::kGhost;
+    retracted_ = true;
     counters_.heaps_ghosts++;
-    suspects_.made_ghost(r.source);
     const Suspects::Suspect& worst = suspects_.worst();
     counters_.ghosts_source = worst.source;
     counters_.ghosts_of_source = worst.ghosts;

@@ -331,6 +331,37 @@ TEST(Ghosts, FiveForEachGoodPacketKeepFewGoodHeapsAway) {
     }
 }
 
+/// Gives some packets of each of many heaps, of 10 bytes and a last one of `rest`; of every fifth one, the
+/// last packet alone; and all of every tenth one. Returns the ghosts.
+std::uint64_t ghosts_of(std::uint64_t packets, const std::vector<std::uint64_t>& given,
+                        std::uint64_t rest = 10) {
+    WindowConfig c = small_window();
+    c.guarded = true;
+    Rig rig(c);
+    const std::uint64_t length = (packets - 1) * 10 + rest;
+    for (std::uint64_t key = 1; key <= 100; key++) {
+        for (std::uint64_t i = 0; i < packets; i++) {
+            const bool last = i + 1 == packets;
+            const bool comes = key % 10 == 0  ? true
+                               : key % 5 == 0 ? last
+                                              : std::find(given.begin(), given.end(), i) != given.end();
+            if (comes)
+                rig.give(Packet(key).of(length).at(i * 10, last ? rest : 10).time(key));
+        }
+        while (rig.pop()) {
+        }
+    }
+    return rig.counters.heaps_ghosts;
+}
+
+TEST(WindowGhosts, AHeapOfWhichAQuarterCameHasLostTheOthers) {
+    EXPECT_EQ(ghosts_of(4, {0, 2}), 0U);
+    EXPECT_EQ(ghosts_of(4, {1}), 0U);
+    EXPECT_EQ(ghosts_of(4, {1}, 1), 0U) << "the last packet is short";
+    EXPECT_GT(ghosts_of(5, {0}), 20U);
+    EXPECT_GT(ghosts_of(9, {0, 5}), 20U);
+}
+
 TEST(WindowGhosts, AHeapThatIsCompletedByThePacketThatProvesItEndsOnce) {
     WindowConfig c = small_window();
     c.guarded = true;

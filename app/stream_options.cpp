@@ -39,9 +39,11 @@ void add_keys(OptionSet& options, config::Part part, std::initializer_list<std::
 void add_receive_details(OptionSet& options, StreamWords& words) {
     add_keys(options, &words.receive,
              {"receive.buffer_size", "receive.poll", "receive.max_poll", "receive.substreams",
-              "receive.heaps.queue_depth", "receive.heaps.timeout", "receive.heaps.history_time",
-              "receive.expected_rate", "receive.in_order", "receive.heaps.on_full", "receive.heaps.gather"});
+              "receive.heaps.queue_depth", "receive.heaps.timeout", "receive.expected_rate",
+              "receive.in_order", "receive.heaps.on_full", "receive.heaps.gather"});
     options.key("receive.heaps.history", &words.receive, {.then = [&words] { words.history_given = true; }});
+    options.key("receive.heaps.history_time", &words.receive,
+                {.then = [&words] { words.history_time_given = true; }});
     options.flag("--joint", words.joint, "Make all endpoints one stream");
     options.key("memory.heaps", &words.memory);
     options.key("end.idle_exit", &words.end);
@@ -117,7 +119,7 @@ void deal_addresses(Plan& plan, const std::vector<std::string>& addresses) {
     std::size_t v6 = 0;
     const std::size_t ports = plan.ports.size();
     for (const std::string& text : addresses) {
-        const IpAddress address = parse_ip(text, "--address");
+        const IpAddress address = parse_host(text, "--address");
         const std::size_t i = address.is_v4() ? v4++ : v6++;
         if (i < ports && address.is_v4())
             plan.ports[i].address = address.v4();
@@ -247,6 +249,7 @@ void add_capture_options(CLI::App& app, StreamWords& words) {
     add_keys(options, &words.receive,
              {"receive.max_packet_size", "receive.buffer_size", "receive.poll", "receive.max_poll",
               "receive.heaps.on_full", "receive.lcores"});
+    options.key("port.reassemble", &words.port);
 }
 
 void add_send_options(CLI::App& app, StreamWords& words) {
@@ -304,6 +307,8 @@ void use_two_paths(Plan& plan, const StreamWords& words) {
             r.max_live = runtime::kPathLive;
         if (!words.history_given)
             r.history = runtime::kPathHistory;
+        if (!words.history_time_given)
+            r.history_time = path_history_time(r.path_skew);
     }
 }
 

@@ -27,6 +27,7 @@ struct StreamWords {
     bool joint = false;
     bool two_paths = false;
     bool path_skew_given = false;
+    bool history_time_given = false;
     bool max_live_given = false;
     bool history_given = false;
     bool receive_limit_given = false;  ///< --max-heap-bytes

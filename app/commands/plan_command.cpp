@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/commands/plan_command.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include "app/commands/common_options.hpp"
 #include "app/run/run_plan.hpp"
 
@@ -10,6 +12,9 @@ void PlanCommand::declare(CLI::App& app, CommonOptions& common) {
     add_plan_options(app);
     add_common_options(app, common);
     add_options_of_run(app);
+    for (const CLI::Option* const option : app.get_options())
+        for (const std::string& name : option->get_lnames())
+            options_.command_options.push_back("--" + name);
 }
 
 void PlanCommand::complete(Invocation& invocation, const DefaultPort& default_port) {

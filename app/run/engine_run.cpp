@@ -107,6 +107,7 @@ stats::RunSettings EngineRun::settings() const {
     if (options_.by_configuration())
         s.configuration = std::filesystem::absolute(options_.config_path).string();
     s.by_options = !options_.by_configuration();
+    s.options = options_.command_options;
     return s;
 }
 

@@ -32,9 +32,10 @@ struct RuntimeOptions {
 /// Holds the plan and options of recv, send, loopback, capture and run.
 struct RunOptions {
     runtime::Plan plan;
-    RuntimeOptions given;                ///< in the plan already, and in each later one
-    bool interactive = false;            ///< a prompt at the terminal
-    std::string cmdline_file;            ///< commands for the start; empty: none
+    RuntimeOptions given;                        ///< in the plan already, and in each later one
+    std::vector<std::string> command_options{};  ///< that the command has: "--port"
+    bool interactive = false;                    ///< a prompt at the terminal
+    std::string cmdline_file;                    ///< commands for the start; empty: none
     std::string config_path;             ///< source of the plan, to be read again; empty: from options
     std::optional<ShardChoice> shard{};  ///< of the file's plan, also when it is read again; none: all of it
     std::vector<std::string> remarks{};  ///< for the user, about the plan

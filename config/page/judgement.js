@@ -111,6 +111,7 @@ const isEffect = (item, items) => item.cures[0]?.startsWith(ELSEWHERE) === true 
 // Names that say too little alone; the others are words already.
 const WORDS = {
     nothing_came: "no packets come", network_loss: "packets lost in the network", path_loss: "packets lost on one path",
+    path_behind: "copies of one path come too late",
     receive_ring_short: "receive queue too short", missed_at_start: "came before an lcore fetched", no_buffers: "no free packet buffers", nic_errors: "device errors",
     buffers_nearly_out: "hardly a free packet buffer", queue_nearly_full: "hand-over queue nearly full",
     pool_nearly_full: "heap memory nearly full", lcore_held_up: "kept off its CPU",

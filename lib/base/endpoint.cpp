@@ -137,6 +137,16 @@ IpAddress parse_ip(std::string_view text, std::string_view where) {
     return parsed.address;
 }
 
+IpAddress parse_host(std::string_view text, std::string_view where) {
+    const IpAddress address = parse_ip(text, where);
+    if (address.is_unspecified())
+        throw UsageError(std::string(where),
+                         fmt::format("`{}` is not the address of a host; give one, as in {}, or leave it out "
+                                     "to use the network interface's",
+                                     text, address.is_v4() ? "10.0.0.5" : "fd00::5"));
+    return address;
+}
+
 std::string to_string(Ipv4 address) {
     const std::uint32_t v = address.value;
     return fmt::format("{}.{}.{}.{}", v >> 24, v >> 16 & 0xFF, v >> 8 & 0xFF, v & 0xFF);

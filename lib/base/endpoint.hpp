@@ -102,6 +102,8 @@ Ipv6 parse_ipv6(std::string_view text, std::string_view where = {});
 /// Parses "239.1.2.3" or "ff15::1", the latter without brackets. Throws UsageError like parse_ipv4; also for
 /// a zone ("%eth0"), and for an IPv4 address written as one of IPv6.
 IpAddress parse_ip(std::string_view text, std::string_view where = {});
+/// Parses likewise the address of a host, which is not 0.0.0.0 or ::.
+IpAddress parse_host(std::string_view text, std::string_view where = {});
 /// Formats IPv6 as RFC 5952 recommends.
 std::string to_string(const IpAddress& address);
 

@@ -228,22 +228,32 @@ void leave_out_port(toml::table& entry, bool former) {
         entry.erase("port");
 }
 
-/// Lets a stream that has other paths than before have the defaults that go with them, where it had those
-/// that went with the others.
-void take_path_defaults(toml::table& entry, bool had_paths, const std::vector<Setting>& settings) {
+/// Lets a stream that has other paths than before (`was`), or another skew of them, have the defaults that go
+/// with them, where it had those that went with the others.
+void take_path_defaults(toml::table& entry, const runtime::ReceivePlan& was,
+                        const std::vector<Setting>& settings) {
+    const bool had_paths = runtime::has_two_paths(was);
     const bool has_paths = entry.contains("paths");
+    const auto says = [&settings](std::string_view key) {
+        return std::ranges::any_of(settings, [key](const Setting& setting) { return setting.first == key; });
+    };
+    // One path has no skew.
+    if (had_paths && !has_paths && !says("path_skew"))
+        entry.erase("path_skew");
     toml::table* const heaps = entry["heaps"].as_table();
-    if (heaps == nullptr || has_paths == had_paths)
+    if (heaps == nullptr)
         return;
-    const runtime::ReceivePlan one_path;
-    const auto forget = [&](std::string_view key, std::int64_t of_one, std::int64_t of_two) {
-        const bool said = std::ranges::any_of(
-            settings, [&](const Setting& setting) { return setting.first == fmt::format("heaps.{}", key); });
-        if (!said && (*heaps)[key].value<std::int64_t>() == (had_paths ? of_two : of_one))
+    const auto forget = [&](std::string_view key, bool had_default) {
+        if (had_default && !says(fmt::format("heaps.{}", key)))
             heaps->erase(key);
     };
-    forget("max_live", one_path.max_live, runtime::kPathLive);
-    forget("history", one_path.history, runtime::kPathHistory);
+    const runtime::ReceivePlan one_path;
+    if (has_paths != had_paths) {
+        forget("max_live", was.max_live == (had_paths ? runtime::kPathLive : one_path.max_live));
+        forget("history", was.history == (had_paths ? runtime::kPathHistory : one_path.history));
+    }
+    forget("history_time",
+           was.history_time == (had_paths ? path_history_time(was.path_skew) : one_path.history_time));
 }
 
 Plan add(const Plan& plan, const Noun& part, const std::string& name, const std::string& port,
@@ -268,11 +278,12 @@ Plan add(const Plan& plan, const Noun& part, const std::string& name, const std:
 Plan set(const Plan& plan, const Noun& part, const std::string& name, const std::vector<Setting>& settings) {
     toml::table tree = tree_of(plan);
     toml::array& list = list_of_parts(tree, part);
-    toml::table& entry = *list[index_of(list, part, name)].as_table();
+    const std::size_t index = index_of(list, part, name);
+    toml::table& entry = *list[index].as_table();
     const auto first_path = entry["paths"][0].value<std::string>();
-    const bool had_paths = entry.contains("paths");
     apply(entry, part, settings);
-    take_path_defaults(entry, had_paths, settings);
+    if (part.table == kStream.table)
+        take_path_defaults(entry, plan.receives[index], settings);
     if (first_path && !entry.contains("paths") && !entry.contains("port"))
         entry.insert("port", *first_path);
     const bool says_port =

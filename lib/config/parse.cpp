@@ -99,6 +99,17 @@ void check_path_keys(const toml::table& stream, const Source& source) {
                            name));
 }
 
+/// Returns the time of a key that may be wrong: then its reader says so, and it is that of a plan.
+double time_of(const toml::node_view<toml::node>& node, double otherwise) {
+    if (const auto text = node.value<std::string>(); node.is_string() && text)
+        try {
+            return parse_duration(*text);
+        } catch (const Error&) {
+            return otherwise;
+        }
+    return node.value_or(otherwise);
+}
+
 /// Fills in what streams with two paths leave out: `port`, which is the first path's, and defaults that give
 /// both paths time.
 void complete_paths(toml::table& tree, const Source& source) {
@@ -122,6 +133,8 @@ void complete_paths(toml::table& tree, const Source& source) {
         if (toml::table* const heaps = (*stream)["heaps"].as_table(); heaps != nullptr) {
             heaps->insert("max_live", runtime::kPathLive);
             heaps->insert("history", runtime::kPathHistory);
+            const double skew = time_of((*stream)["path_skew"], runtime::ReceivePlan{}.path_skew);
+            heaps->insert("history_time", duration_text(path_history_time(std::max(skew, 0.0))));
         }
     }
 }

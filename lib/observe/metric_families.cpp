@@ -11,7 +11,7 @@
 
 #include "observe/chunk_families.hpp"
 #include "observe/part_families.hpp"
-#include "stats/paths.hpp"
+#include "observe/path_families.hpp"
 #include "stats/rates.hpp"
 
 namespace spead::observe {
@@ -379,38 +379,6 @@ void add_endpoints(std::vector<MetricFamily>& out, const Snapshot& now) {
             out.push_back(std::move(*family));
 }
 
-void add_paths(std::vector<MetricFamily>& out, const Snapshot& now) {
-    MetricFamily packets{
-        "spead_stream_path_packets_total",
-        "Packets of one of a stream's two paths; used + redundant + repeated + late <= received.",
-        MetricType::Counter,
-        {}};
-    MetricFamily missing{"spead_stream_path_missing_packets",
-                         "Packets that the other path brought, and this one did not, or too late.",
-                         MetricType::Gauge,
-                         {}};
-    for (const StreamSnapshot& s : now.streams)
-        for (std::size_t path = 0; path < s.path_ports.size(); path++) {
-            const stats::PathCounters& c = s.paths[path];
-            ClientMetric metric;
-            metric.label = {
-                {"stream", s.name}, {"path", std::to_string(path + 1)}, {"port", s.path_ports[path]}};
-            metric.gauge.value = static_cast<double>(stats::missing_packets(s, path));
-            missing.metric.push_back(metric);
-            for (const auto& [kind, count] : {std::pair("received", c.packets), std::pair("used", c.placed),
-                                              std::pair("redundant", c.redundant),
-                                              std::pair("repeated", c.repeated), std::pair("late", c.late)}) {
-                ClientMetric& one = packets.metric.emplace_back();
-                one.label = metric.label;
-                one.label.push_back({"kind", kind});
-                one.counter.value = static_cast<double>(count);
-            }
-        }
-    for (MetricFamily* const family : {&packets, &missing})
-        if (!family->metric.empty())
-            out.push_back(std::move(*family));
-}
-
 void add_lcores(std::vector<MetricFamily>& out, const Snapshot& now) {
     const auto counter = [&](const char* name, const char* help, const auto& value) {
         add_counter(out, now, name, help, [&](const LcoreSnapshot& l, const auto& put) {
@@ -486,7 +454,7 @@ std::vector<MetricFamily> metric_families(const View& view, RisingCounts& rising
     add_stream_levels(out, now, rates);
     add_chunk_families(out, now);
     add_endpoints(out, now);
-    add_paths(out, now);
+    add_path_families(out, now);
     add_sends(out, now, rates);
     add_ports(out, now);
     add_captures(out, now);

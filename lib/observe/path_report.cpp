@@ -36,7 +36,9 @@ Json paths_json(const stats::StreamSnapshot& s) {
                        {"redundant", c.redundant},
                        {"repeated", c.repeated},
                        {"late", c.late},
+                       {"control", c.control},
                        {"missing", stats::missing_packets(s, path)},
+                       {"forgotten", c.forgotten},
                        {"used_bytes", c.bytes}});
     }
     return all;
@@ -53,8 +55,10 @@ void add_path_rows(Table& table, const stats::StreamSnapshot& s) {
         table.count("redundant", c.redundant);
         table.count_if_any("repeated", c.repeated);
         table.count_if_any("late", c.late);
+        table.count_if_any("control", c.control);
         const std::uint64_t missing = stats::missing_packets(s, path);
         table.number("missing", missing_text(std::to_string(missing), missing, c.placed + c.redundant));
+        table.count_if_any("forgotten", c.forgotten);
         table.number("used payload", human_size(c.bytes));
     }
 }

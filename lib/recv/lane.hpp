@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -112,11 +113,16 @@ struct Lane {
         diverts = true;
     }
 
+    /// Holds how many times as long as finished heaps copies are recognised that come too late.
+    static constexpr std::uint64_t kLateCopies = 16;
+
     /// Counts its packets by path: `of_endpoints` are the paths of its endpoints. `behind`: ticks that a path
-    /// may be behind the other one. Neither lends nor gathers. Before the first packet.
-    void merge(std::vector<std::uint8_t> of_endpoints, std::uint64_t behind) {
+    /// may be behind the other one. `has_chunks`: no late copy is delivered again, because its chunk has been
+    /// handed over. Neither lends nor gathers. Before the first packet.
+    void merge(std::vector<std::uint8_t> of_endpoints, std::uint64_t behind, bool has_chunks = false) {
         paths = std::move(of_endpoints);
-        path_record = std::make_unique<PathRecord>(behind);
+        path_record = std::make_unique<PathRecord>(
+            behind, has_chunks ? 0 : kLateCopies * std::max(config.window.history_ticks, behind));
         diverts = true;
     }
     /// Begins a batch.
@@ -155,6 +161,9 @@ struct Lane {
         for (std::size_t path = 0; path_record && path < copy.paths.size(); path++) {
             copy.paths[path].passed += path_record->passed(path);
             copy.paths[path].awaited = path_record->awaited(path, path_time(0).unique);
+            copy.paths[path].forgotten += path_record->late_copies().count(path);
+            copy.paths[path].forgotten_after =
+                std::max(copy.paths[path].forgotten_after, path_record->late_copies().longest(path));
         }
         return copy;
     }

@@ -21,8 +21,9 @@ constexpr std::uint64_t kSilent = 4;
 
 }  // namespace
 
-PathRecord::PathRecord(std::uint64_t behind)
-    : sets_(kSets),
+PathRecord::PathRecord(std::uint64_t behind, std::uint64_t kept)
+    : late_copies_(kept),
+      sets_(kSets),
       secret_(heap::hash_secret()),
       behind_(std::max<std::uint64_t>(behind, 1)),
       shift_(static_cast<unsigned>(std::bit_width(behind_ / kUnits))),
@@ -77,16 +78,20 @@ void PathRecord::brought(std::size_t path, const Packet& packet, Now now) noexce
     Path& other = of_[1 - path];
     if (other.began && now.ticks - other.since <= behind_) [[unlikely]]
         other.excused++;
-    enter(mark_of(packet), now.unique, time_of(now.ticks), static_cast<std::uint32_t>(path));
+    const std::uint64_t mark = mark_of(packet);
+    enter(mark, now.unique, time_of(now.ticks), static_cast<std::uint32_t>(path));
+    late_copies_.placed(path, mark, now.ticks);
 }
 
 bool PathRecord::again(std::size_t path, const Packet& packet, Now now) noexcept {
+    const std::uint64_t mark = mark_of(packet);
+    late_copies_.again(path, mark, now.ticks);
     const By who = known(path, packet, now);
     if (who == By::nobody) {
         Path& by = of_[path];
         if (!by.began)
             begin(by, now.unique, now.ticks);
-        enter(mark_of(packet), by.front, time_of(now.ticks), static_cast<std::uint32_t>(path));
+        enter(mark, by.front, time_of(now.ticks), static_cast<std::uint32_t>(path));
     }
     return who == By::itself;
 }
@@ -160,6 +165,7 @@ bool PathRecord::is_alone(std::size_t path, const Packets& packets) noexcept {
 }
 
 void PathRecord::look(const Packets& packets, Now now) noexcept {
+    late_copies_.look(now.ticks);
     for (std::size_t i = 0; i < of_.size(); i++) {
         Path& path = of_[i];
         if (packets[i] != path.packets || !looked_) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "recv/late_copies.hpp"
 #include "stats/counters.hpp"
 
 namespace spead::recv {
@@ -37,8 +38,9 @@ class PathRecord {
     };
     using Packets = std::array<std::uint64_t, stats::kMaxPaths>;
 
-    /// Makes one for paths of which one may be so many ticks behind the other.
-    explicit PathRecord(std::uint64_t behind);
+    /// Makes one for paths of which one may be so many ticks behind the other. It counts copies that come too
+    /// late if they are no more than `kept` ticks behind; 0: it counts none.
+    explicit PathRecord(std::uint64_t behind, std::uint64_t kept = 0);
 
     /// Notes a packet that the path brought first.
     void brought(std::size_t path, const Packet& packet, Now now) noexcept;
@@ -62,6 +64,8 @@ class PathRecord {
     /// may be behind. Those before its own first one do not count, nor those that may be on their way: it may
     /// lead with some endpoints of the stream, and be behind with others. For looks: it goes through all.
     std::uint64_t passed(std::size_t path) const noexcept;
+    /// Returns the packets that came again so late that they were placed again.
+    const LateCopies& late_copies() const noexcept { return late_copies_; }
     /// Returns the packets, of the lane's `unique` ones, that the path has not brought and may yet bring: as
     /// many as it may be behind, and not fewer. For looks: it goes through all.
     std::uint64_t awaited(std::size_t path, std::uint64_t unique) const noexcept;
@@ -103,6 +107,7 @@ class PathRecord {
     static void begin(Path& path, std::uint64_t before, std::uint64_t ticks) noexcept;
     std::uint64_t on_their_way(std::size_t path) const noexcept;
 
+    LateCopies late_copies_;
     std::vector<Set> sets_;
     std::array<std::uint8_t, kSets> next_{};  ///< the entry that is overwritten next
     const std::uint64_t secret_;

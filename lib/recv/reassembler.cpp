@@ -120,6 +120,13 @@ bool Reassembler::is_wanted(const Classifier& wanted, const wire::FragmentView& 
     return wanted.find(udp) != nullptr;
 }
 
+bool Reassembler::is_for(const Classifier& wanted, const rte_mbuf& mbuf) noexcept {
+    wire::FragmentView fragment;
+    return wire::parse_fragment(rte_pktmbuf_mtod(&mbuf, const std::uint8_t*), mbuf.data_len, fragment) &&
+           wanted.has_way(fragment.destination, fragment.source) &&
+           (!fragment.is_first() || is_wanted(wanted, fragment));
+}
+
 Reassembler::Fate Reassembler::take(const Classifier& wanted, rte_mbuf*& mbuf, std::uint64_t now,
                                     std::uint64_t& bytes, Counts counts) noexcept {
     wire::FragmentView fragment;

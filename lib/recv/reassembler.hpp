@@ -44,6 +44,8 @@ class Reassembler {
         stats::RxCounters& of;
         std::uint64_t& unattributed;  ///< packets that the next sample of senders represents
     };
+    /// Returns whether a fragment is one that take() would keep, at its best, for these streams.
+    static bool is_for(const Classifier& wanted, const rte_mbuf& mbuf) noexcept;
     enum class Fate : std::uint8_t {
         refused,  ///< the caller still has the fragment
         held,     ///< the caller has it no more

@@ -58,7 +58,8 @@ std::uint16_t some(std::uint64_t turn, std::uint16_t count) {
         return;
     }
     const Target* const target = source.classifier.find(udp);
-    source.talkers.add(udp.src_ip, target == nullptr ? stats::Talkers::kNoLane : target->lane, packets);
+    source.talkers.add(udp.src_ip, target == nullptr ? stats::Talkers::kNoLane : target->lane, packets,
+                       udp.ipv6 ? udp.src_ip6 : Ipv6{});
 }
 
 }  // namespace

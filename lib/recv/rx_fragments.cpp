@@ -28,6 +28,7 @@ template <class Decoder>
         return true;
     }
     if (source.reassembler == nullptr) {
+        source.counters.reassembly.wanted += Reassembler::is_for(source.classifier, *mbuf);
         source.counters[outcome]++;
         return true;
     }

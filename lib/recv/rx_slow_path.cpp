@@ -49,6 +49,27 @@ std::size_t fetch_datagram_header(const Decoder& decoder, HeaderCursor& head, co
     return have;
 }
 
+/// Notes the UDP payload that a frame has by its IP header, of which a cut frame has the rest no more.
+[[gnu::noinline]] void note_long_frame(Source& source, const std::uint8_t* head, std::size_t have) {
+    std::size_t ip = wire::kEthernetHeader;
+    for (std::size_t tags = 0; tags < wire::kMaxVlanTags && have >= ip; tags++) {
+        const std::uint16_t type = load_be16(head + ip - 2);
+        if (type != wire::kEtherTypeVlan && type != wire::kEtherTypeQinQ)
+            break;
+        ip += wire::kVlanTag;
+    }
+    if (have < ip + wire::kIpv4Header)
+        return;
+    const std::uint16_t type = load_be16(head + ip - 2);
+    const std::size_t room =
+        type == wire::kEtherTypeIpv6 ? load_be16(head + ip + 4) : load_be16(head + ip + 2);
+    const std::size_t headers =
+        wire::kUdpHeader + (type == wire::kEtherTypeIpv6 ? 0 : std::size_t{head[ip] & 0x0FU} * 4);
+    if ((type == wire::kEtherTypeIpv4 || type == wire::kEtherTypeIpv6) && room > headers)
+        source.counters.longest_payload =
+            std::max(source.counters.longest_payload, static_cast<std::uint32_t>(room - headers));
+}
+
 /// Counts a packet whose header goes on in memory that the CPU may not read. `bytes`: of the header.
 template <class Decoder>
 [[gnu::noinline]] void count_cut_header(Lane<Decoder>& lane, std::uint16_t endpoint, std::uint32_t sender,
@@ -94,8 +115,8 @@ template <class Decoder>
     }
     // No link carried a frame that was put together here.
     const bool one_frame = source.reassembler == nullptr || mbuf->nb_segs == 1;
-    if (length > source.longest_frame) [[unlikely]]
-        source.counters.oversized_frames += one_frame;
+    const bool is_long = length > source.longest_frame && one_frame;
+    source.counters.oversized_frames += is_long;
     bool verify = true;
     if (mbuf->ol_flags != 0) {
         const NicVerdict nic = nic_verdict(mbuf);
@@ -109,11 +130,16 @@ template <class Decoder>
     HeaderCursor head(*mbuf, scratch_.get());
     source.counters.multi_segment += !head.in_place();
     head.fetch(std::min(length, wire::kMaxNetHeader));
+    if (is_long) [[unlikely]]
+        note_long_frame(source, head.data(), head.length());
     wire::UdpView udp;
     if (const PortOutcome o = wire::parse_udp(head.data(), head.length(), length, verify, udp);
         o != PortOutcome::stream) [[unlikely]] {
-        source.counters.oversized_frames += o == PortOutcome::malformed && one_frame &&
-                                            length <= source.longest_frame && length >= source.cut_frame;
+        if (o == PortOutcome::malformed && one_frame && length <= source.longest_frame &&
+            length >= source.cut_frame) {
+            source.counters.oversized_frames++;
+            note_long_frame(source, head.data(), head.length());
+        }
         return o;
     }
     source.counters.vlan_tagged += udp.vlan_tags != 0;
@@ -129,6 +155,7 @@ template <class Decoder>
     touch(lane);
     if (udp.payload_length > lane.max_packet_size) [[unlikely]] {
         lane.counters[PacketOutcome::oversize]++;
+        lane.counters.longest_packet = std::max(lane.counters.longest_packet, udp.payload_length);
         lane.unplaced[target->endpoint].all++;
         return PortOutcome::stream;
     }

@@ -13,6 +13,7 @@
 #include "base/heap_pattern.hpp"
 #include "base/listen_address.hpp"
 #include "base/mac.hpp"
+#include "base/setting_limits.hpp"
 #include "capture/options.hpp"
 #include "chunk/chunk_window.hpp"
 #include "chunk/placement.hpp"
@@ -251,7 +252,7 @@ struct ReceivePlan {
     std::uint64_t engine_memory = std::uint64_t{512} << 20;
     double timeout = 0;            ///< seconds without a packet of the heap; 0: off
     std::uint32_t history = 1024;  ///< finished heap counts remembered per substream; 0: off
-    double history_time = 1.0;     ///< seconds
+    double history_time = kHistorySeconds;
     OnFullSetting on_full = OnFullSetting::automatic;
     std::optional<ChunkPlan> chunk{};  ///< none: a stream of heaps
     SinkPlan sink;

@@ -81,12 +81,19 @@ void add_senders(stats::PortSnapshot& p, Senders& senders, const Worker& w, cons
         stats::Talkers::Entry& sum = senders[{e.source, wanted ? lanes[e.lane]->config.name : std::string()}];
         sum.packets += e.packets;
         sum.excess += e.excess;
+        sum.address = e.address;
     }
+}
+
+/// Returns the address of a sender, as far as it is known.
+std::string source_of(std::uint32_t key, const stats::Talkers::Entry& sender) {
+    const IpAddress address = sender.address;
+    return address.is_v6() && sender_key(address) == key ? to_string(address) : sender_text(key);
 }
 
 void tell_senders(stats::PortSnapshot& p, const Senders& senders) {
     for (const auto& [who, sum] : senders)
-        p.talkers.push_back({sender_text(who.first), who.second, sum.packets, sum.excess});
+        p.talkers.push_back({source_of(who.first, sum), who.second, sum.packets, sum.excess, who.first});
     std::stable_sort(p.talkers.begin(), p.talkers.end(),
                      [](const auto& a, const auto& b) { return a.packets > b.packets; });
     while (p.talkers.size() > stats::PortSnapshot::kTalkers) {

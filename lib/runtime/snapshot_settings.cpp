@@ -50,6 +50,8 @@ stats::StreamSettings settings_of(const ReceivePlan& r, bool lossless, const std
     s.poll = name_of(r.poll);
     s.heap_timeout = r.timeout;
     s.path_skew = has_two_paths(r) ? r.path_skew : 0;
+    s.history = r.history;
+    s.history_time = r.history_time;
     s.own_memory = !shares_heap_memory(r);
     s.needs_all = needs_all(r, lossless);
     s.is_lossless = lossless;

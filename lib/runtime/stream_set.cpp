@@ -273,7 +273,8 @@ std::unique_ptr<StreamLane> StreamSet::make_lane(const Stream& stream, const Rec
     lane->users = stream.users;
     lane->rx->numbers = stream.numbers;
     if (has_two_paths(r))
-        lane->rx->merge(stream.places.paths(), ticks(std::max(r.path_skew, kLeastBehind)));
+        lane->rx->merge(stream.places.paths(), ticks(std::max(r.path_skew, kLeastBehind)),
+                        stream.chunks != nullptr);
     if (stream.chunks) {
         lane->chunks = stream.chunks;
         lane->rx->chunks = stream.chunks->make_lane(

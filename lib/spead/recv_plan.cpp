@@ -89,7 +89,7 @@ void add_second_path(runtime::ReceivePlan& r, const RecvConfig& c) {
     r.path_skew = seconds(second.skew);
     r.max_live = std::max(r.max_live, runtime::kPathLive);
     r.history = runtime::kPathHistory;
-    r.history_time = std::max(r.history_time, r.path_skew);
+    r.history_time = path_history_time(r.path_skew);
 }
 
 }  // namespace

@@ -96,19 +96,21 @@ std::vector<Endpoint> endpoints_beside(const Snapshot& snapshot, const StreamSna
 }
 
 /// Returns the endpoint of the first packets that can be added to those which are received: with its source
-/// if they have the same one with others. Empty: there is none.
+/// if they have the same one with others. Empty: there is none. A group whose scope no endpoint may have is
+/// none.
 std::string endpoint_of(const std::vector<PassedSnapshot>& seen, const std::vector<Endpoint>& received) {
     for (const PassedSnapshot& one : seen) {
         std::string wanted = one.endpoint;
-        bool is_received = false;
-        for (const Endpoint& e : meant_by(one.endpoint))
+        const std::vector<Endpoint> destination = meant_by(one.endpoint);
+        bool is_received = destination.empty();
+        for (const Endpoint& e : destination)
             for (const Endpoint& r : received) {
                 if (r.address != e.address || r.port != e.port)
                     continue;
                 is_received |= !r.has_source() || to_string(r.source) == one.source;
                 wanted = one.endpoint + '@' + one.source;
             }
-        if (!is_received)
+        if (!is_received && !meant_by(wanted).empty())
             return wanted;
     }
     return {};
@@ -152,7 +154,7 @@ std::string Advice::for_next_start(std::string_view root, const std::string& par
                                    std::string_view option, std::string_view text,
                                    std::string_view now) const {
     const bool by_file = !of_.settings.configuration.empty();
-    if (!by_file && of_.settings.by_options && !option.empty())
+    if (!by_file && of_.settings.by_options && has_option(option))
         return fmt::format("restart with `{} {}`{}", option, text, in_brackets(now));
     if (!by_file && of_.settings.by_options)
         return fmt::format(
@@ -179,7 +181,7 @@ std::string Advice::set_at_start(const StreamSnapshot& s, const StreamKey& key, 
 
 std::string Advice::set_at_start(const StreamSnapshot& s, const StreamKey& key, std::string_view text,
                                  std::string_view now) const {
-    const bool by_option = of_.settings.by_options && !key.option.empty();
+    const bool by_option = of_.settings.by_options && has_option(key.option);
     if (of_.settings.configuration.empty() && (by_option || !of_.settings.by_options))
         return for_next_start("", s.name, key.key, key.option,
                               by_option && key.is_phrase ? fmt::format("'{}'", text) : std::string(text),
@@ -200,7 +202,8 @@ std::string Advice::set(const StreamSnapshot& s, const StreamKey& key, std::stri
 
 std::string Advice::set_at_start(const SendSnapshot& s, std::string_view key, std::string_view option,
                                  std::string_view text, std::string_view now) const {
-    const bool in_file = !of_.settings.configuration.empty() || (of_.settings.by_options && option.empty());
+    const bool in_file =
+        !of_.settings.configuration.empty() || (of_.settings.by_options && !has_option(option));
     return for_next_start("[[send]]", s.name, key, option,
                           in_file ? fmt::format("\"{}\"", text) : std::string(text), now);
 }
@@ -208,6 +211,11 @@ std::string Advice::set_at_start(const SendSnapshot& s, std::string_view key, st
 std::string Advice::set_at_start(const PortSnapshot& p, std::string_view key, std::string_view option,
                                  std::uint64_t value, std::string_view now) const {
     return for_next_start("[[port]]", p.name, key, option, fmt::format("{}", value), now);
+}
+
+bool Advice::has_option(std::string_view option) const {
+    const std::vector<std::string>& known = of_.settings.options;
+    return !option.empty() && (known.empty() || std::ranges::find(known, option) != known.end());
 }
 
 bool Advice::is_by_option() const {
@@ -221,6 +229,30 @@ std::string Advice::lengthen(const StreamSnapshot& s, const StreamKey& key, bool
     if (now == 0)
         return fmt::format("raise {}{}", key.option.empty() ? fmt::format("`{}`", key.key) : key.option, off);
     return set(s, key, duration_text(2 * now)) + std::string(off);
+}
+
+std::string Advice::allow_skew(const StreamSnapshot& s, double seconds) const {
+    const StreamSettings& set = s.settings;
+    std::vector<std::pair<const StreamKey*, std::string>> all{{&kPathSkew, duration_text(seconds)}};
+    // Left out, it follows.
+    if (set.history_time > 0 && set.history_time < seconds &&
+        set.history_time != path_history_time(set.path_skew))
+        all.emplace_back(&kHistoryTime, duration_text(path_history_time(seconds)));
+    if (set.heap_timeout > 0 && set.heap_timeout < seconds)
+        all.emplace_back(&kHeapTimeout, duration_text(seconds));
+    std::string command = "stream set " + s.name;
+    for (const auto& [key, text] : all)
+        command += fmt::format(" {} {}", key->key, text);
+    if (const std::string live = prompt(command); !live.empty()) {
+        std::string action = live + in_brackets(now_text(s, kPathSkew));
+        for (const auto& [key, text] : all)
+            action += keep(s, *key, text);
+        return action;
+    }
+    std::string action;
+    for (const auto& [key, text] : all)
+        action += (action.empty() ? "" : ", and ") + set_at_start(s, *key, text);
+    return action;
 }
 
 std::string Advice::raise(const StreamSnapshot& s, const StreamKey& key, std::uint64_t factor) const {
@@ -270,9 +302,20 @@ bool Advice::is_for(const StreamSnapshot& s, const PassedSnapshot& packets) {
     return is_among(s.endpoints) || std::ranges::any_of(s.path_endpoints, is_among);
 }
 
+std::vector<std::string> Advice::endpoints_on(const StreamSnapshot& s, const PortSnapshot& p) {
+    std::vector<std::string> all;
+    const bool is_on = std::ranges::find(s.path_ports, p.name) != s.path_ports.end();
+    for (std::size_t path = 0; path < s.path_endpoints.size(); path++)
+        if (!is_on || (path < s.path_ports.size() && s.path_ports[path] == p.name))
+            std::ranges::copy_if(s.path_endpoints[path], std::back_inserter(all), [&all](const auto& text) {
+                return std::ranges::find(all, text) == all.end();
+            });
+    return all.empty() ? s.endpoints : all;
+}
+
 std::string Advice::destination_beside(const StreamSnapshot& s, const PortSnapshot& p) {
     std::vector<Endpoint> own;
-    for (const std::string& text : s.endpoints)
+    for (const std::string& text : endpoints_on(s, p))
         std::ranges::copy(meant_by(text), std::back_inserter(own));
     const auto is_beside = [&own](const Endpoint& e) {
         return std::ranges::any_of(own,
@@ -309,9 +352,14 @@ Cures Advice::reassemble(const PortSnapshot& p, FragmentsAre where) const {
                 : fmt::format("restart with `--port {}`: the kernel's sockets put fragments together",
                               shell_word(device)));
     } else {
-        cures.push_back(by_file ? fmt::format("set `reassemble = true` in [[port]] of {} in {}, and restart",
-                                              p.name, file)
-                                : std::string("restart with `--reassemble`"));
+        cures.push_back(
+            by_file
+                ? fmt::format("set `reassemble = true` in [[port]] of {} in {}, and restart", p.name, file)
+            : has_option("--reassemble")
+                ? std::string("restart with `--reassemble`")
+                : std::string(
+                      "restart with a configuration file (`run --config FILE`) that has `reassemble = "
+                      "true` in [[port]]"));
         if (std::ranges::any_of(of_.streams, [&p](const auto& s) {
                 return s.comes_by(p.name) && s.settings.cpus.size() > 1;
             }))
@@ -370,7 +418,8 @@ void Advice::start_stopped(const StreamSnapshot& with, const PortSnapshot& p, Cu
             continue;
         for (const PassedSnapshot& seen : packets_for_nobody(p)) {
             const std::vector<Endpoint> destination = meant_by(seen.endpoint);
-            if (destination.size() != 1 || std::ranges::none_of(s.endpoints, [&](const std::string& text) {
+            if (destination.size() != 1 ||
+                std::ranges::none_of(endpoints_on(s, p), [&](const std::string& text) {
                     return means(text, destination.front());
                 }))
                 continue;
@@ -393,24 +442,26 @@ std::string Advice::see_arrivals(const PortSnapshot& p) const {
 
 std::string Advice::see_own_arrivals(const StreamSnapshot& s, const PortSnapshot& p,
                                      std::string_view sender) const {
+    const std::vector<std::string> endpoints = endpoints_on(s, p);
     const std::vector<Endpoint> all =
-        s.endpoints.empty() ? std::vector<Endpoint>() : meant_by(s.endpoints.front());
+        endpoints.empty() ? std::vector<Endpoint>() : meant_by(endpoints.front());
     if (all.empty() || p.settings.interface.empty())
         return {};
     return fmt::format(
         "see whether its packets arrive: `timeout 5 tcpdump -ni {} -c 5 dst host {} and udp port {}` shows "
         "them; if none come, ask at {} whether packets are sent to {}",
         shell_word(p.settings.interface), to_string(all.front().address), all.front().port, sender,
-        s.endpoints.front());
+        endpoints.front());
 }
 
 Cures Advice::receive_strays(const StreamSnapshot& s, const PortSnapshot& p) const {
     Cures cures;
     start_stopped(s, p, cures);
     const bool starts = !cures.empty();
-    if (!s.endpoints.empty())
-        cures.push_back(fmt::format("compare the endpoints with the sender's destinations: {} receives {}",
-                                    s.name, fmt::join(s.endpoints, " ")));
+    if (const std::vector<std::string> own = endpoints_on(s, p); !own.empty())
+        cures.push_back(fmt::format("compare the endpoints with the sender's destinations: {} receives {}{}",
+                                    s.name, fmt::join(own, " "),
+                                    own == s.endpoints ? std::string() : " by " + p.name));
     else
         cures.push_back("compare the endpoints with the sender's destinations");
     if (const std::string wanted = endpoint_of(packets_for_nobody(p), endpoints_beside(of_, s));

@@ -25,6 +25,9 @@ struct StreamKey {
 };
 inline constexpr StreamKey kMaxLive{"heaps.max_live", "--max-heaps", kMostLiveHeaps,
                                     &StreamSettings::max_live};
+inline constexpr StreamKey kHistory{"heaps.history", "--history", kMostHistory, &StreamSettings::history};
+inline constexpr StreamKey kHistoryTime{
+    .key = "heaps.history_time", .option = "--history-time", .seconds = &StreamSettings::history_time};
 inline constexpr StreamKey kQueueDepth{"heaps.queue_depth", "--ring-heaps", kMostQueuedHeaps,
                                        &StreamSettings::queue_depth};
 inline constexpr StreamKey kMaxBytes{
@@ -77,6 +80,9 @@ class Advice {
     std::string raise(const StreamSnapshot& s, const StreamKey& key, std::uint64_t factor = 2) const;
     /// Returns the action that makes a time longer, or turns it off if `or_off`.
     std::string lengthen(const StreamSnapshot& s, const StreamKey& key, bool or_off = true) const;
+    /// Returns the action that lets one path of the stream be so many seconds behind the other, with the
+    /// times that must not be shorter.
+    std::string allow_skew(const StreamSnapshot& s, double seconds) const;
     /// Returns the action that sets a key of the sender for the next start: `timeout`. `option`: of the
     /// command line; empty: it has none.
     std::string set_at_start(const SendSnapshot& s, std::string_view key, std::string_view option,
@@ -84,6 +90,8 @@ class Advice {
     /// Returns the same for a key of the port.
     std::string set_at_start(const PortSnapshot& p, std::string_view key, std::string_view option,
                              std::uint64_t value, std::string_view now) const;
+    /// Returns whether the command line of the run has the option.
+    bool has_option(std::string_view option) const;
     /// Returns whether options of the command line are the only way to set something.
     bool is_by_option() const;
     /// Returns the same, up to at least `least`.
@@ -93,10 +101,14 @@ class Advice {
     /// Returns the actions that let the port's receive queue hold more; empty: it has its longest one.
     Cures raise_buffer(const PortSnapshot& p) const;
     enum class FragmentsAre : std::uint8_t { here, with_kernel };
-    /// Returns the actions for packets that come to the port as IP fragments, which it does not reassemble.
+    /// Returns the actions for packets of streams that come to the port as IP fragments, which it does not
+    /// reassemble.
     Cures reassemble(const PortSnapshot& p, FragmentsAre where) const;
     /// Returns whether these packets are for an endpoint of the stream.
     static bool is_for(const StreamSnapshot& s, const PassedSnapshot& packets);
+    /// Returns the endpoints of the stream whose packets may come by the port: of two paths, those of the one
+    /// that is on it. If none is, those of both.
+    static std::vector<std::string> endpoints_on(const StreamSnapshot& s, const PortSnapshot& p);
     /// Returns the destination beside the stream's endpoints, by their UDP port, of many packets that come to
     /// the port and that no stream names. Empty: there is none.
     static std::string destination_beside(const StreamSnapshot& s, const PortSnapshot& p);

@@ -20,6 +20,7 @@
 #include "stats/phrases.hpp"
 #include "stats/sink_findings.hpp"
 #include "stats/stream_cures.hpp"
+#include "stats/stream_senders.hpp"
 
 namespace spead::stats {
 
@@ -233,7 +234,7 @@ class ChunkFindings {
         add(Cause::late, Stage::window, count, "packets",
             fmt::format("came after their chunk had been handed over{}{}{}",
                         tracked_ ? ", or their heap given up" : "", late_path(s_, "chunks"),
-                        sources_text(s_.late_sources, count)),
+                        sources_text(advice_.snapshot(), s_.late_sources, count)),
             cures);
     }
 
@@ -248,7 +249,7 @@ class ChunkFindings {
                         ahead == 0    ? "behind"
                         : behind == 0 ? "ahead of"
                                       : fmt::format("from ({} ahead of, {} behind)", ahead, behind),
-                        sources_text(sources, ahead + behind)),
+                        sources_text(advice_.snapshot(), sources, ahead + behind)),
             follow_jump(sources));
     }
 
@@ -256,7 +257,7 @@ class ChunkFindings {
         std::vector<std::string> hosts;
         for (const FewSources::Source& s : sources.sorted())
             if (s.count != 0)
-                hosts.push_back(sender_text(s.address));
+                hosts.push_back(name_of_sender(advice_.snapshot(), s.address));
         return {hosts.empty()
                     ? std::string("look for a wrong clock at the senders: `chronyc tracking` shows it there")
                     : fmt::format("look for a wrong clock at {}: `chronyc tracking` shows it there",
@@ -360,11 +361,11 @@ class ChunkFindings {
 
 }  // namespace
 
-std::string sources_text(const FewSources& sources, std::uint64_t packets) {
+std::string sources_text(const Snapshot& snapshot, const FewSources& sources, std::uint64_t packets) {
     std::vector<std::string> parts;
     for (const FewSources::Source& s : sources.sorted())
         if (s.count != 0)
-            parts.push_back(sender_text(s.address));
+            parts.push_back(name_of_sender(snapshot, s.address));
     if (parts.empty())
         return {};
     return (packets == 1 ? ", from " : ", most of them from ") + joined(parts);

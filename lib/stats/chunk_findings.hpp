@@ -19,7 +19,7 @@ std::uint64_t lost_packets_of_chunks(const StreamSnapshot& s);
 /// packets that other streams lost of the same chunks.
 std::vector<Finding> chunk_findings(const StreamSnapshot& s, std::uint64_t missed, const Advice& advice);
 /// Returns ", most of them from 10.0.0.7 and 10.0.0.9", for so many packets; empty: no source is known.
-std::string sources_text(const FewSources& sources, std::uint64_t packets);
+std::string sources_text(const Snapshot& snapshot, const FewSources& sources, std::uint64_t packets);
 /// Returns whether a place of an axis of the stream's chunks has never come, although several chunks were
 /// taken.
 bool lacks_place(const StreamSnapshot& s);

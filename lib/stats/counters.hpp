@@ -92,6 +92,10 @@ struct PathCounters {
     std::uint64_t repeated = 0;  ///< the path itself had brought them
     std::uint64_t late = 0;
     std::uint64_t control = 0;  ///< stream control alone, and the first copy
+    /// Counts those of `placed` that the other path had brought so long before that their heap was forgotten:
+    /// it is delivered again. An estimate where many packets come.
+    std::uint64_t forgotten = 0;
+    std::uint64_t forgotten_after = 0;  ///< ticks, of the one that came last after its copy. No count
     /// Counts the packets, each once, that the path has passed: it has brought later ones, or had the time to
     /// bring them. Those before its own first one are not among them.
     std::uint64_t passed = 0;
@@ -117,6 +121,8 @@ struct PathCounters {
         repeated += other.repeated;
         late += other.late;
         control += other.control;
+        forgotten += other.forgotten;
+        forgotten_after = std::max(forgotten_after, other.forgotten_after);
         passed += other.passed;
         awaited += other.awaited;
         awaited_before += other.awaited_before;
@@ -129,6 +135,9 @@ struct PathCounters {
         repeated -= before.repeated;
         late -= before.late;
         control -= before.control;
+        forgotten -= std::min(forgotten, before.forgotten);
+        if (forgotten == 0)
+            forgotten_after = 0;
         passed -= std::min(passed, before.passed);
         awaited_before = before.awaited;
     }
@@ -174,6 +183,7 @@ struct alignas(kCacheLine) StreamCounters {
     std::uint64_t lent_now = 0;        ///< packets of heaps that stay in the port's buffers at this moment
     std::uint64_t lend_full = 0;  ///< heaps of which packets were copied because as many were lent as may be
     std::uint32_t longest_header = 0;  ///< bytes of the frame up to the payload, of header_in_device packets
+    std::uint32_t longest_packet = 0;  ///< bytes of UDP payload, of oversize packets
     FewSources cut_sources;            ///< of those packets
     CallbackCounts callback;
     // Only of a stream with chunks.
@@ -211,6 +221,9 @@ struct ReassemblyCounts {
     std::uint64_t conflicting = 0;  ///< their fragments overlap, or contradict each other
     std::uint64_t crowded_out = 0;  ///< gave their place to another datagram
     std::uint64_t held_now = 0;     ///< fragments that are held at this moment, and counted nowhere else
+    /// Counts fragments that would be put together: they are of streams' datagrams, and the port puts none
+    /// together.
+    std::uint64_t wanted = 0;
 
     void add(const ReassemblyCounts& other) noexcept {
         datagrams += other.datagrams;
@@ -219,6 +232,7 @@ struct ReassemblyCounts {
         conflicting += other.conflicting;
         crowded_out += other.crowded_out;
         held_now += other.held_now;
+        wanted += other.wanted;
     }
     void take(const ReassemblyCounts& before) noexcept {
         datagrams -= before.datagrams;
@@ -226,6 +240,7 @@ struct ReassemblyCounts {
         too_many -= before.too_many;
         conflicting -= before.conflicting;
         crowded_out -= before.crowded_out;
+        wanted -= before.wanted;
     }
 };
 
@@ -240,7 +255,9 @@ struct alignas(kCacheLine) RxCounters {
     std::uint64_t multi_segment = 0;
     ActiveTime active;                   ///< packets; no count: cleared by its lcore
     std::uint64_t oversized_frames = 0;  ///< longer than the link allows, or cut to the port's longest
-    std::uint64_t gather_full = 0;       ///< polls that left the queue alone: no batch was free for packets
+    /// Holds the most bytes of UDP payload that such a frame had on the wire. No count.
+    std::uint32_t longest_payload = 0;
+    std::uint64_t gather_full = 0;  ///< polls that left the queue alone: no batch was free for packets
     std::uint64_t hosts_full = 0;  ///< such frames (IGMP, ARP, MLD, NDP) that came faster than our hosts read
     ReassemblyCounts reassembly;
     /// Holds the fewest mbufs left in the queue's pool at a look, or kNeverLooked. No count: cleared by its

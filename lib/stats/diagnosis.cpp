@@ -26,6 +26,7 @@
 #include "stats/since.hpp"
 #include "stats/sink_findings.hpp"
 #include "stats/stream_cures.hpp"
+#include "stats/stream_ports.hpp"
 #include "stats/stream_senders.hpp"
 
 namespace spead::stats {
@@ -177,7 +178,8 @@ void Findings::ghosts(const StreamSnapshot& s) {
         fmt::format(
             "were ghosts: a packet or two came with their heap counts, and nothing more{}{}; others went "
             "before them",
-            one_source ? fmt::format(", most of them from {}", sender_text(s.ghosts_source)) : std::string(),
+            one_source ? fmt::format(", most of them from {}", name_of_sender(snapshot_, s.ghosts_source))
+                       : std::string(),
             s.heaps_dropped_ghosts == 0
                 ? std::string()
                 : fmt::format(" ({} of them were not delivered)", s.heaps_dropped_ghosts)),
@@ -240,19 +242,20 @@ void Findings::incomplete(const StreamSnapshot& s) {
     const std::uint64_t first =
         s.cut_at_start.is_known ? std::min(first_heaps(s), s.cut_at_start.heaps) : first_heaps(s);
     const LossClue others = clue_of_others(snapshot_, s);
+    const std::string_view begun =
+        joins_groups(snapshot_, s) ? "their group was joined" : "their endpoint was received";
     if (lost <= first)
         add(Cause::cut_by_join, Stage::network, s.name, lost, "heaps",
-            fmt::format("stayed incomplete {}: they may have begun before their group was joined", beyond),
+            fmt::format("stayed incomplete {}: they may have begun before {}", beyond, begun),
             "no action is needed unless their number grows");
     else
         add(Cause::network_loss, Stage::network, s.name, lost, "heaps",
-            fmt::format("stayed incomplete {}: their packets did not arrive{}{}", beyond,
-                        first == 0 || lost > kManyMore * first
-                            ? ""
-                            : fmt::format(" (of the first {} perhaps because they began before their "
-                                          "group was joined)",
-                                          first),
-                        others.clause()),
+            fmt::format(
+                "stayed incomplete {}: their packets did not arrive{}{}", beyond,
+                first == 0 || lost > kManyMore * first
+                    ? ""
+                    : fmt::format(" (of the first {} perhaps because they began before {})", first, begun),
+                others.clause()),
             against_network_loss(s, others));
 }
 
@@ -309,7 +312,7 @@ void Findings::refused_by_decoder(const StreamSnapshot& s) {
 
 void Findings::cut_headers(const StreamSnapshot& s, const PortSnapshot* port) {
     const std::uint64_t cut = of(s, PacketOutcome::header_in_device);
-    const std::string sources = sources_text(s.cut_sources, cut);
+    const std::string sources = sources_text(snapshot_, s.cut_sources, cut);
     Cures cures{port == nullptr ? fmt::format("raise `split` of the port to {}", s.longest_header)
                                 : advice_.set_at_start(*port, "split", "--split", s.longest_header, ""),
                 "or send fewer item pointers in a packet"};
@@ -333,7 +336,9 @@ void Findings::stream(const StreamSnapshot& s) {
     const PortSnapshot* const port = find(snapshot_.ports, s.port);
     if (port == nullptr || port->rx_oversized_frames < of(s, PacketOutcome::oversize))
         add(Cause::packets_too_large, Stage::packet, s.name, of(s, PacketOutcome::oversize), "packets",
-            "were larger than --max-packet-size", advice_.raise(s, kMaxPacketSize));
+            "were larger than --max-packet-size",
+            s.longest_packet == 0 ? advice_.raise(s, kMaxPacketSize)
+                                  : advice_.raise_to(s, kMaxPacketSize, s.longest_packet));
     refused_by_decoder(s);
     std::ranges::move(path_findings(s, snapshot_.duration_s - s.changed_s, advice_),
                       std::back_inserter(all_));

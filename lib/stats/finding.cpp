@@ -60,12 +60,13 @@ std::string_view name_of(Stage stage) {
 }
 
 std::string_view name_of(Cause cause) {
-    static constexpr std::array<std::string_view, 54> kNames{"network_loss",
+    static constexpr std::array<std::string_view, 55> kNames{"network_loss",
                                                              "cut_by_join",
                                                              "cut_by_change",
                                                              "nothing_came",
                                                              "path_silent",
                                                              "path_loss",
+                                                             "path_behind",
                                                              "duplicates",
                                                              "fragments",
                                                              "datagrams_incomplete",

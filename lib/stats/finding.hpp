@@ -32,6 +32,7 @@ enum class Cause : std::uint8_t {
     nothing_came,          ///< a stream had no packet, and none that it may have missed was seen
     path_silent,           ///< one of a stream's two paths brought nothing
     path_loss,             ///< one of a stream's two paths lacked packets that the other one brought
+    path_behind,           ///< one of them was so far behind that its copies were delivered again
     duplicates,            ///< the same packets came more than once
     fragments,             ///< IP fragments that were not reassembled
     datagrams_incomplete,  ///< fragments of datagrams did not all come

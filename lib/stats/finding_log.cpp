@@ -7,6 +7,7 @@
 #include "stats/diagnosis.hpp"
 #include "stats/rates.hpp"
 #include "stats/since.hpp"
+#include "stats/stream_ports.hpp"
 
 namespace spead::stats {
 
@@ -119,9 +120,12 @@ void FindingLog::changed(Snapshot& now, const std::vector<std::string>& names) {
     renew(base_.streams, now.streams, names);
     renew(base_.sends, now.sends, names);
     renew(base_.ports, now.ports, names);
+    const std::vector<PortPackets> ports = packets_of_ports(now);
     for (StreamSnapshot& s : base_.streams)
-        if (std::find(names.begin(), names.end(), s.name) != names.end())
+        if (std::find(names.begin(), names.end(), s.name) != names.end()) {
             s.changed_s = now.duration_s;
+            s.port_packets = ports;
+        }
 }
 
 void FindingLog::clear(Snapshot& now) {
@@ -133,8 +137,10 @@ void FindingLog::clear(Snapshot& now) {
     base_.ports = now.ports;
     base_.lcores = now.lcores;
     base_.engines = now.engines;
-    for (StreamSnapshot& s : base_.streams)
+    for (StreamSnapshot& s : base_.streams) {
         s.changed_s = now.duration_s;
+        s.port_packets = packets_of_ports(now);
+    }
     near_.clear();
     engine_losses_.clear();
     holding_.clear();

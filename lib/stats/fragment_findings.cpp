@@ -32,16 +32,23 @@ std::vector<Finding> fragment_findings(const PortSnapshot& p, const Advice& advi
             all.push_back({cause, stage, p.name, count, unit, std::move(what), std::move(cures)});
     };
     const std::uint64_t refused = p.rx[static_cast<std::size_t>(PortOutcome::fragment)];
-    if (p.reassembly_places == 0)
-        add(Cause::fragments, Stage::network, refused, "packets",
+    const std::uint64_t wanted = std::min(p.reassembly.wanted, refused);
+    if (p.reassembly_places == 0) {
+        add(Cause::fragments, Stage::network, wanted, "packets",
             "came as IP fragments, which are not reassembled",
             advice.reassemble(p, Advice::FragmentsAre::here));
-    else
+        add(Cause::fragments, Stage::network, refused - wanted, "packets",
+            "came as IP fragments that cannot be reassembled: they are broken, of another protocol than UDP, "
+            "for "
+            "no stream, behind other headers of IPv6, or whole in one fragment",
+            "look at the sender: packets that fit every MTU on the way need no fragments");
+    } else {
         add(Cause::fragments, Stage::network, refused, "packets",
             fmt::format("came as IP fragments that cannot be reassembled: they are repeated, broken, for no "
                         "stream, behind other headers of IPv6, {}whole in one fragment",
                         p.reassembly.given_up == 0 ? "or " : "the rest of packets that were given up, or "),
             "look at the sender, and for a loop or other senders to these addresses");
+    }
     const ReassemblyCounts& r = p.reassembly;
     add(Cause::datagrams_incomplete, Stage::network, r.given_up - r.too_many - r.crowded_out, "datagrams",
         r.conflicting == 0

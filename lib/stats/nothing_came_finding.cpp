@@ -101,10 +101,10 @@ std::optional<Reason> left_to_kernel(const StreamSnapshot& s, const Advice& advi
     return std::nullopt;
 }
 
-/// Finds IP fragments that a port had and refused.
+/// Finds IP fragments of streams' datagrams that a port had and refused.
 std::optional<Reason> refused_fragments(const StreamSnapshot& s, const Advice& advice) {
     for (const PortSnapshot& p : advice.snapshot().ports)
-        if (const std::uint64_t fragments = p.rx[static_cast<std::size_t>(PortOutcome::fragment)];
+        if (const std::uint64_t fragments = since_change(p, s).reassembly.wanted;
             fragments != 0 && p.reassembly_places == 0 && s.comes_by(p.name))
             return Reason{fmt::format("without a packet, while port {} had {}, which are not reassembled",
                                       p.name, counted(fragments, "IP fragments")),
@@ -126,9 +126,15 @@ std::string what_came(const StreamSnapshot& s, const PortSnapshot& port) {
     if (const std::uint64_t wrong = of(PortOutcome::bad_checksum); wrong != 0)
         return fmt::format("while {} had {} with a wrong checksum{}", port.name, counted(wrong, "packets"),
                            may_use_ipv6(s) ? ", or without the one that IPv6 demands" : "");
+    if (of(PortOutcome::unmatched) != 0)
+        return fmt::format("while {} had packets for no stream, before its last change", port.name);
     if (const std::uint64_t cut = of(PortOutcome::incomplete); cut != 0)
         return fmt::format("while {} had {} of packets that were never whole", port.name,
                            counted(cut, "IP fragments"));
+    if (const std::uint64_t fragments = of(PortOutcome::fragment);
+        fragments != 0 && port.reassembly_places == 0)
+        return fmt::format("while {} had {} that cannot be reassembled", port.name,
+                           counted(fragments, "IP fragments"));
     return fmt::format("while {} had other packets than UDP{}", port.name,
                        of(PortOutcome::not_udp) != 0 && may_use_ipv6(s)
                            ? ", or some behind a routing header or long options of IPv6"
@@ -174,9 +180,13 @@ std::optional<Finding> nothing_came_finding(const StreamSnapshot& s, const Advic
     const double seconds = snapshot.duration_s - s.changed_s;
     if (!waits_for_packets(s) || seconds < kPatience)
         return std::nullopt;
+    // Packets for no stream are a finding of their port, whose counts may begin later.
+    if (std::ranges::any_of(snapshot.ports, [&s](const PortSnapshot& p) {
+            return s.comes_by(p.name) && p.rx[static_cast<std::size_t>(PortOutcome::unmatched)] != 0;
+        }))
+        return std::nullopt;
     const std::optional<PortSnapshot> port = ports_of(snapshot, s);
-    const auto of = [&port](PortOutcome o) { return port->rx[static_cast<std::size_t>(o)]; };
-    if (!port || of(PortOutcome::unmatched) != 0)
+    if (!port)
         return std::nullopt;
     const auto say = [&](std::string what, Cures cures) {
         return Finding{

@@ -2,13 +2,18 @@
 #include "stats/path_findings.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/shell_word.hpp"
+#include "base/units.hpp"
 #include "stats/paths.hpp"
 #include "stats/rates.hpp"
+#include "stats/stream_cures.hpp"
 
 namespace spead::stats {
 
@@ -50,8 +55,61 @@ Cures for_lossy(const StreamSnapshot& s, std::size_t path, const Advice& advice)
                                     shell_word(port->settings.interface)));
     cures.push_back("look for drops on that path: no data are lost as long as the other one has the packets");
     if (s.settings.path_skew > 0)
-        cures.push_back("if that path is only slow, " + advice.lengthen(s, kPathSkew, false));
+        cures.push_back("if that path is only slow, " + advice.allow_skew(s, 2 * s.settings.path_skew));
     return cures;
+}
+
+/// Returns a time that is longer by half, in two digits.
+double half_longer(double seconds) {
+    const double digits = 1 - std::floor(std::log10(seconds));
+    // A division by a power of ten has an exact text, and a product with a fraction has none.
+    const double unit = std::pow(10, std::abs(digits));
+    return digits > 0 ? std::ceil(1.5 * seconds * unit) / unit : std::ceil(1.5 * seconds / unit) * unit;
+}
+
+std::string named(const StreamKey& key, const Advice& advice) {
+    return fmt::format("`{}`", advice.is_by_option() ? key.option : key.key);
+}
+
+/// Returns the actions for a path that was behind the other one by more than heaps are remembered. `behind`:
+/// seconds, 0: unknown. `seconds`: of the counts.
+Cures for_behind(const StreamSnapshot& s, double behind, double seconds, const Advice& advice) {
+    const StreamSettings& set = s.settings;
+    const std::string why = "find out why that path is so slow: no data are lost meanwhile";
+    if (behind <= 0 || set.history == 0)
+        return {fmt::format("raise {} and {}", named(kPathSkew, advice), named(kHistory, advice)), why};
+    Cures cures;
+    if (behind > set.history_time || behind > set.path_skew)
+        cures.push_back(advice.allow_skew(s, half_longer(behind)));
+    // Heaps that began while a path was behind, of one substream.
+    const double began = seconds > 0 ? static_cast<double>(s.heaps_started) / seconds * behind /
+                                           static_cast<double>(std::max<std::uint64_t>(set.substreams, 1))
+                                     : 0;
+    if (behind <= set.history_time || 2 * began > static_cast<double>(set.history)) {
+        const auto least = static_cast<std::uint64_t>(std::min(2 * began, static_cast<double>(kMostHistory)));
+        cures = with(std::move(cures),
+                     advice.raise_to(s, kHistory, std::bit_ceil(std::max(2 * set.history, least))));
+    }
+    // Heaps of which a packet or two came are not remembered.
+    if (s.heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)] != 0)
+        cures = with(std::move(cures), more_live(s, advice, ""));
+    cures.push_back(why);
+    return cures;
+}
+
+/// Returns what is said of copies that came when their heaps were forgotten.
+Finding behind_finding(const StreamSnapshot& s, std::size_t path, double seconds, const Advice& advice) {
+    const double ticks = advice.snapshot().ticks_per_second;
+    const double behind = ticks > 0 ? static_cast<double>(s.paths[path].forgotten_after) / ticks : 0;
+    return {Cause::path_behind,
+            Stage::network,
+            s.name,
+            s.paths[path].forgotten,
+            "packets",
+            fmt::format("came by port {}{} after their copy by the other path, when they were forgotten: "
+                        "they are delivered again",
+                        path_name(s, path), behind > 0 ? fmt::format(" up to {:.3g} s", behind) : " long"),
+            for_behind(s, behind, seconds, advice)};
 }
 
 }  // namespace
@@ -74,6 +132,8 @@ std::vector<Finding> path_findings(const StreamSnapshot& s, double seconds, cons
                  fmt::format("came twice by port {} alone: that path repeats packets", port),
                  "look for a loop on that path, or for two senders there with the same heap counts; "
                  "no data are lost"});
+        if (s.paths[path].forgotten != 0)
+            all.push_back(behind_finding(s, path, seconds, advice));
         const std::uint64_t missing =
             s.paths[path].packets == 0 ? missing_packets(s, path) : lost_packets(s, path);
         if (missing == 0)

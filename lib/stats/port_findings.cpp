@@ -17,6 +17,7 @@
 #include "stats/near_losses.hpp"
 #include "stats/nothing_came_finding.hpp"
 #include "stats/stream_cures.hpp"
+#include "stats/stream_senders.hpp"
 
 namespace spead::stats {
 
@@ -125,7 +126,11 @@ Cures PortFindings::for_long_frames() const {
             shortest = &s;
     if (shortest == nullptr || shortest->settings.max_packet_size == 0)
         append(cures, "packets that are so long on the wire need a larger --max-packet-size");
-    else if (const std::string longer = advice_.raise(*shortest, kMaxPacketSize); !longer.empty())
+    else if (const std::string longer =
+                 p_.rx_longest_payload > shortest->settings.max_packet_size
+                     ? advice_.raise_to(*shortest, kMaxPacketSize, p_.rx_longest_payload)
+                     : advice_.raise(*shortest, kMaxPacketSize);
+             !longer.empty())
         append(cures, "if packets are so long on the wire: " + longer);
     return cures;
 }
@@ -269,10 +274,9 @@ void PortFindings::nic_errors() {
         Cures{device_counts(), "see whether the packets fit its MTU"});
 }
 
-/// Returns the address of a sender. The talkers of IPv6 are known by a hash, and strays by their address.
+/// Returns the address of a sender, as far as it is known.
 std::string PortFindings::sender_of_strays(const TalkerSnapshot& t) const {
-    const bool is_ipv4 = t.source.find('.') != t.source.npos;
-    return is_ipv4 || p_.strays.empty() || 2 * p_.strays.front().packets <= t.packets
+    return is_address(t.source) || p_.strays.empty() || 2 * p_.strays.front().packets <= t.packets
                ? t.source
                : p_.strays.front().source;
 }

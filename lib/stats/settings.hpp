@@ -24,6 +24,8 @@ struct StreamSettings {
     double chunk_timeout = 0;    ///< seconds; 0: off
     double chunk_patience = 0;   ///< seconds; 0: off
     double path_skew = 0;        ///< seconds; 0: the stream has one path
+    std::uint64_t history = 0;   ///< finished heaps that are remembered, for each substream
+    double history_time = 0;     ///< seconds for which they are
     bool own_memory = false;     ///< its heaps do not lie in [memory] heaps
     bool needs_all = false;      ///< its start is refused without the memory for all open heaps
     bool file_for_each = false;  ///< its sink makes a file for each heap or chunk
@@ -62,9 +64,11 @@ struct RunSettings {
     /// Holds the words before a command of the prompt, as a shell reads them: "dpdk-spead attach PATH --";
     /// empty: the process has no control socket.
     std::string attach;
-    bool own_prompt = false;             ///< it has a prompt at its own terminal
-    std::string configuration;           ///< its file; empty: it has none
-    bool by_options = false;             ///< without a file, options of the command line set its values
+    bool own_prompt = false;    ///< it has a prompt at its own terminal
+    std::string configuration;  ///< its file; empty: it has none
+    bool by_options = false;    ///< without a file, options of the command line set its values
+    /// Lists the options that its command has; empty: unknown, and all are taken to be there.
+    std::vector<std::string> options;
     std::uint64_t heap_memory = 0;       ///< [memory] heaps
     std::uint64_t memory_free = 0;       ///< MemAvailable of the machine
     std::uint64_t socket_limit = 0;      ///< net.core.rmem_max

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "stats/rates.hpp"
+#include "stats/stream_ports.hpp"
 
 namespace spead::stats {
 
@@ -37,6 +38,8 @@ void take_stream(StreamSnapshot& s, const StreamSnapshot& base) {
     inconsistent -= take(control, take(placed, placed_before));
     if (s.packets[static_cast<std::size_t>(PacketOutcome::header_in_device)] == 0)
         s.longest_header = 0;
+    if (s.packets[static_cast<std::size_t>(PacketOutcome::oversize)] == 0)
+        s.longest_packet = 0;
     s.control_bytes -= base.control_bytes;
     s.control_bytes -= take(s.bytes, base.bytes);
     s.carried = {base.heaps_live, base.heaps_queued, base.heaps_waiting};
@@ -239,7 +242,28 @@ Snapshot since(Snapshot now, const Snapshot& base) {
     return now;
 }
 
+namespace {
+
+/// Returns what the ports have received since a moment.
+std::vector<PortPackets> since_then(std::vector<PortPackets> ports, const std::vector<PortPackets>& then) {
+    for (PortPackets& p : ports)
+        if (const PortPackets* const before = find(then, p.name)) {
+            for (std::size_t i = 0; i < p.rx.size(); i++)
+                take(p.rx[i], before->rx[i]);
+            take(p.rx_packets, before->rx_packets);
+            take(p.wanted_fragments, before->wanted_fragments);
+        }
+    return ports;
+}
+
+}  // namespace
+
 Snapshot since_changes(Snapshot now, const Snapshot& base) {
+    const std::vector<PortPackets> ports = packets_of_ports(now);
+    for (StreamSnapshot& s : now.streams) {
+        const StreamSnapshot* const before = find_same(base.streams, s);
+        s.port_packets = before == nullptr ? ports : since_then(ports, before->port_packets);
+    }
     for (StreamSnapshot& s : now.streams)
         if (const StreamSnapshot* const before = find_same(base.streams, s)) {
             take_stream(s, *before);

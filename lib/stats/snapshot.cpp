@@ -168,6 +168,7 @@ void StreamSnapshot::add(const StreamCounters& block, std::uint64_t delivered, s
     lent_now += block.lent_now;
     lend_full += block.lend_full;
     longest_header = std::max(longest_header, block.longest_header);
+    longest_packet = std::max(longest_packet, block.longest_packet);
     cut_sources.add(block.cut_sources);
     lcores_direct += block.goes_direct;
     lcores_tracked += block.goes_tracked;
@@ -212,6 +213,7 @@ void StreamSnapshot::add(const StreamSnapshot& other) {
     lent_now += other.lent_now;
     lend_full += other.lend_full;
     longest_header = std::max(longest_header, other.longest_header);
+    longest_packet = std::max(longest_packet, other.longest_packet);
     cut_sources.add(other.cut_sources);
     heaps_verified += other.heaps_verified;
     heaps_wrong += other.heaps_wrong;
@@ -232,6 +234,7 @@ void PortSnapshot::add(const RxCounters& queue) {
     rx_vlan_tagged += queue.vlan_tagged;
     rx_multi_segment += queue.multi_segment;
     rx_oversized_frames += queue.oversized_frames;
+    rx_longest_payload = std::max(rx_longest_payload, queue.longest_payload);
     rx_gather_full += queue.gather_full;
     rx_hosts_full += queue.hosts_full;
     reassembly.add(queue.reassembly);

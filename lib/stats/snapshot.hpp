@@ -41,12 +41,23 @@ struct LastEvent {
     std::string text;  ///< a sentence, without the stream's name
 };
 
+/// Holds what a port has received.
+struct PortPackets {
+    std::string name;
+    std::array<std::uint64_t, kPortOutcomes> rx{};
+    std::uint64_t rx_packets = 0;
+    std::uint64_t wanted_fragments = 0;  ///< ReassemblyCounts::wanted
+};
+
 struct StreamSnapshot {
     std::string name;
-    std::uint32_t number = 0;            ///< unique in the run, whatever its name; 0: unknown
-    std::string state;                   ///< "received", "stopped", or "waiting" for its port
-    std::string port;                    ///< its name; empty: unknown
-    double changed_s = 0;                ///< when it was changed last, in seconds of the run; 0: never
+    std::uint32_t number = 0;  ///< unique in the run, whatever its name; 0: unknown
+    std::string state;         ///< "received", "stopped", or "waiting" for its port
+    std::string port;          ///< its name; empty: unknown
+    double changed_s = 0;      ///< when it was changed last, in seconds of the run; 0: never
+    /// Holds what its ports have received since then; of one without a port here, its own counts say so. In
+    /// the base of a FindingLog: what they had received then.
+    std::vector<PortPackets> port_packets;
     std::vector<std::string> endpoints;  ///< as the user wrote them
     bool has_format = false;             ///< its packets are of a declared format, and not SPEAD
     std::string fits_format;             ///< of malformed packets: wire::fitting_format()
@@ -88,7 +99,8 @@ struct StreamSnapshot {
     std::uint64_t lend_full = 0;  ///< heaps that were copied, all or the rest, for want of such buffers
     /// Holds the bytes of a frame before its payload, the most of packets that count as header_in_device.
     std::uint32_t longest_header = 0;
-    FewSources cut_sources;  ///< of those packets
+    FewSources cut_sources;            ///< of those packets
+    std::uint32_t longest_packet = 0;  ///< bytes of UDP payload, the most of packets that count as oversize
 
     // Only of a stream with chunks.
     ChunkCounts chunks;
@@ -277,6 +289,7 @@ struct TalkerSnapshot {
     std::string stream;         ///< empty: its packets were for no stream
     std::uint64_t packets = 0;  ///< estimate, not too low by construction of the table, exact on average
     std::uint64_t excess = 0;   ///< of them, at most so many were from others
+    std::uint32_t key = 0;      ///< sender_key() of the source
 };
 
 /// Counts UDP packets to one endpoint: that the rules of a port left to the kernel, or that no stream names.
@@ -300,8 +313,9 @@ struct PortSnapshot {
     std::uint64_t rx_vlan_tagged = 0;
     std::uint64_t rx_multi_segment = 0;
     std::uint64_t rx_oversized_frames = 0;
-    std::uint64_t rx_gather_full = 0;  ///< polls that left a queue alone, because engines were behind
-    std::uint64_t rx_hosts_full = 0;   ///< frames that our own hosts never saw (IGMP, ARP, MLD, NDP)
+    std::uint32_t rx_longest_payload = 0;  ///< bytes of UDP payload, the most that such a frame had
+    std::uint64_t rx_gather_full = 0;      ///< polls that left a queue alone, because engines were behind
+    std::uint64_t rx_hosts_full = 0;       ///< frames that our own hosts never saw (IGMP, ARP, MLD, NDP)
     ReassemblyCounts reassembly;
     /// Holds the datagrams that may be in the making from IP fragments; 0: the port reassembles none.
     std::uint64_t reassembly_places = 0;

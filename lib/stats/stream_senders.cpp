@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include "base/endpoint.hpp"
+
 namespace spead::stats {
 
 std::vector<std::string> senders_to(const Snapshot& snapshot, const std::string& stream) {
@@ -17,10 +19,21 @@ std::vector<std::string> senders_to(const Snapshot& snapshot, const std::string&
     return senders;
 }
 
+bool is_address(const std::string& source) {
+    return source.find(' ') == source.npos;
+}
+
+std::string name_of_sender(const Snapshot& snapshot, std::uint32_t key) {
+    for (const PortSnapshot& p : snapshot.ports)
+        for (const TalkerSnapshot& t : p.talkers)
+            if (t.key == key && key != 0)
+                return t.source;
+    return sender_text(key);
+}
+
 std::string named_senders(const Snapshot& snapshot, const std::string& stream) {
     std::vector<std::string> all = senders_to(snapshot, stream);
-    // Those of IPv6 are known by a hash.
-    std::erase_if(all, [](const std::string& source) { return source.find('.') == source.npos; });
+    std::erase_if(all, [](const std::string& source) { return !is_address(source); });
     constexpr std::size_t kNamed = 2;
     if (all.empty())
         return {};

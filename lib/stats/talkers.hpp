@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/endpoint.hpp"
+
 namespace spead::stats {
 
 /// Finds the busiest of any number of senders, in fixed memory: "space saving" (Metwally, Agrawal, El Abbadi,
@@ -21,14 +23,15 @@ class Talkers {
     static constexpr std::uint16_t kNoLane = 0xFFFF;
 
     struct Entry {
-        std::uint32_t source = 0;  ///< IPv4, host order
+        std::uint32_t source = 0;  ///< sender_key()
         std::uint16_t lane = 0;    ///< of the stream, on the lcore that counts
         std::uint64_t packets = 0;
         std::uint64_t excess = 0;  ///< of them, at most so many were from others
+        Ipv6 address{};            ///< of a sender of IPv6: the first with this key
     };
 
-    /// Adds `packets` of a stream from `source`, by a sample.
-    void add(std::uint32_t source, std::uint16_t lane, std::uint64_t packets) noexcept {
+    /// Adds `packets` of a stream from `source`, by a sample. `address`: that of a sender of IPv6.
+    void add(std::uint32_t source, std::uint16_t lane, std::uint64_t packets, Ipv6 address = {}) noexcept {
         const std::uint64_t key = key_of(source, lane);
         for (std::size_t i = 0; i < used_; i++)
             if (keys_[i] == key) {
@@ -37,6 +40,7 @@ class Talkers {
             }
         if (used_ < kEntries) {
             keys_[used_] = key;
+            addresses_[used_] = address;
             counts_[used_++] = {packets, 0};
             return;
         }
@@ -44,6 +48,7 @@ class Talkers {
             std::min_element(counts_.begin(), counts_.end(),
                              [](const Count& a, const Count& b) { return a.packets < b.packets; });
         keys_[static_cast<std::size_t>(fewest - counts_.begin())] = key;
+        addresses_[static_cast<std::size_t>(fewest - counts_.begin())] = address;
         fewest->excess = fewest->packets;
         fewest->packets += packets;
     }
@@ -68,13 +73,14 @@ class Talkers {
             counts_[same].excess += counts_[i].excess;
             keys_[i] = keys_[--used_];
             counts_[i] = counts_[used_];
+            addresses_[i] = addresses_[used_];
         }
     }
 
     std::size_t size() const noexcept { return used_; }
     Entry operator[](std::size_t i) const noexcept {
         return {static_cast<std::uint32_t>(keys_[i] >> 16), static_cast<std::uint16_t>(keys_[i]),
-                counts_[i].packets, counts_[i].excess};
+                counts_[i].packets, counts_[i].excess, addresses_[i]};
     }
     std::uint64_t others() const noexcept { return others_; }
 
@@ -92,6 +98,7 @@ class Talkers {
     std::uint64_t others_ = 0;
     std::array<std::uint64_t, kEntries> keys_{};
     std::array<Count, kEntries> counts_{};
+    std::array<Ipv6, kEntries> addresses_{};
 };
 
 }  // namespace spead::stats

@@ -44,8 +44,10 @@ class TwoPaths(harness.ProgramTest):
         packets = stream["packets"]
         for name, all_of_them in (("received", packets["received"]), ("used", packets["placed"]),
                                   ("redundant", packets["redundant"]), ("repeated", packets["duplicate"]),
-                                  ("late", packets["late"])):
+                                  ("late", packets["late"]), ("control", packets["control"])):
             self.assertEqual(sum(path[name] for path in stream["paths"]), all_of_them, name)
+        for path in stream["paths"]:
+            self.assertEqual(path["received"], sum(path[name] for name in ("used", "redundant", "repeated", "late", "control")))
         self.assertEqual(sum(path["used_bytes"] for path in stream["paths"]), stream["bytes"])
         self.assertEqual(stream["info"]["recovered"], sum(path["missing"] for path in stream["paths"]))
 
@@ -107,6 +109,20 @@ class TwoPaths(harness.ProgramTest):
         findings = [f for f in report["findings"] if f["cause"] == "duplicates"]
         self.assertEqual(sum(finding["count"] for finding in findings), 2 * len(frames))
         self.assertIn("heap counts of before", findings[0]["what"])
+
+    def test_copies_beyond_the_history_are_delivered_again_and_named(self):
+        heaps = payloads(300, 2048)
+        frames = frames_of(heaps)
+        # The second path brings the first heaps when 64 others are remembered in their place.
+        report = self.receive(frames, frames, "--history", "64", "--path-skew", "10ms")
+        stream = report["streams"][0]
+        path = stream["paths"][1] if stream["paths"][1]["forgotten"] else stream["paths"][0]
+        self.assertGreaterEqual(stream["heaps"]["complete"], 300)
+        extra = stream["packets"]["placed"] - len(frames)
+        if extra:  # how the ports take turns is theirs
+            self.assertEqual(sum(one["forgotten"] for one in stream["paths"]), extra)
+            finding = next(f for f in report["findings"] if f["cause"] == "path_behind")
+            self.assertEqual(finding["count"], path["forgotten"])
 
     def test_packets_that_one_path_brings_twice_are_repeated(self):
         heaps = payloads(20, 10000)
@@ -276,7 +292,7 @@ class TwoPaths(harness.ProgramTest):
             configuration.write_text("version = 1\n[[port]]\nname = \"p0\"\ndevice = \"net_null0\"\n[[receive]]\n"
                                      f"name = \"s0\"\npaths = {paths}\nendpoints = [\"{ENDPOINT}\"]\n", encoding="utf-8")
             self.refused("run", "--config", configuration, says=says)
-        self.refused("recv", "--two-paths", ENDPOINT, "--port", one, "--port", other, "--path-skew", "5s",
+        self.refused("recv", "--two-paths", ENDPOINT, "--port", one, "--port", other, "--path-skew", "5s", "--history-time", "1s",
                      says=("--history-time", "raise `history_time`"))
 
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
 
+#include "base/endpoint.hpp"
 #include "base/error.hpp"
 #include "config/key_field.hpp"
 #include "config/keys/tables.hpp"
@@ -48,6 +49,7 @@ constexpr std::array kPortKeys{
             [](const std::string& address, const std::string& where) {
                 if (address.find(':') != address.npos)
                     throw_usage(where, "`{}` is an IPv6 address; give it as `address6`", address);
+                (void)parse_host(address, where);
             },
     },
     Key{
@@ -63,6 +65,7 @@ constexpr std::array kPortKeys{
                 if (address.find(':') == address.npos)
                     throw_usage(where, "`{}` is not an IPv6 address; an IPv4 one is given as `address`",
                                 address);
+                (void)parse_host(address, where);
             },
     },
     Key{

@@ -309,7 +309,7 @@ constexpr std::array kHeapKeys{
     Key{
         .name = "history",
         .field = integer<&ReceivePlan::history>,
-        .range = {0, 1048576},
+        .range = {0, kMostHistory},
         .change = Change::anew,
         .option = "--history",
         .help = "Remembers this many finished heaps per substream; 0 = none",

@@ -179,6 +179,7 @@ TEST_F(RecvPaths, CountsThatBeginAnewAreNoRepeats) {
             rig.now += 2'000'000'000;  // the window has forgotten them
     }
     EXPECT_EQ(counts().paths[0].placed, 200U);
+    EXPECT_EQ(counts().paths[0].forgotten + counts().paths[1].forgotten, 0U);
     for (int life = 0; life < 2; life++) {
         rig.now += 2 * kBehind;  // it has not
         for (std::uint64_t heap = 1; heap <= 100; heap++)
@@ -246,7 +247,63 @@ TEST_F(RecvPaths, AHeapOfOnePacketIsKnownForAsLongAsTheHistorySays) {
     const stats::StreamSnapshot s = counts();
     EXPECT_EQ(s.paths[1].redundant, 1U);
     EXPECT_EQ(s.paths[1].placed, 1U) << "it is delivered again";
+    EXPECT_EQ(s.paths[1].forgotten, 1U);
+    EXPECT_GE(s.paths[1].forgotten_after, history + 100'000);
+    EXPECT_LE(s.paths[1].forgotten_after, history + 110'000);
     expect_exact(s);
+}
+
+/// Lets the second path be behind by more than the history's time, or by more heaps than it remembers.
+TEST_F(RecvPaths, CopiesThatComeTooLateAreCountedAsThose) {
+    const std::uint64_t history = rig.lane().config.window.history_ticks;
+    constexpr std::uint64_t kHeaps = 20;
+    constexpr std::uint64_t kParts = 3;
+    for (std::uint64_t heap = 0; heap < kHeaps; heap++)
+        for (std::uint64_t part = 0; part < kParts; part++)
+            give(0, heap, part, kParts);
+    rig.now += history + 100'000;
+    for (std::uint64_t heap = 0; heap < kHeaps; heap++) {
+        for (std::uint64_t part = 0; part < kParts; part++)
+            give(0, kHeaps + heap, part, kParts);
+        for (std::uint64_t part = 0; part < kParts; part++)
+            give(1, heap, part, kParts);
+    }
+    stats::StreamSnapshot s = counts();
+    expect_exact(s);
+    EXPECT_EQ(s.heaps_ended[static_cast<std::size_t>(HeapEnd::complete)], 3 * kHeaps);
+    EXPECT_EQ(s.paths[1].placed, kHeaps * kParts);
+    EXPECT_EQ(s.paths[1].forgotten, kHeaps * kParts);
+    EXPECT_EQ(s.paths[0].forgotten, 0U);
+    EXPECT_EQ(stats::missing_packets(s, 0), 0U) << "it had brought them";
+    EXPECT_EQ(stats::missing_packets(s, 1), 2 * kHeaps * kParts);
+    EXPECT_EQ(stats::lost_packets(s, 0), 0U);
+
+    const std::uint64_t before = s.paths[1].forgotten;
+    for (std::uint64_t heap = 100'000; heap < 100'000 + 16384 + 10; heap++)
+        give(0, heap);
+    for (std::uint64_t heap = 100'000; heap < 100'000 + 20; heap++)
+        give(1, heap);
+    s = counts();
+    expect_exact(s);
+    // The sample may have become one in a few.
+    EXPECT_GT(s.paths[1].placed, kHeaps * kParts);
+    EXPECT_GE(s.paths[1].forgotten, before);
+}
+
+TEST_F(RecvPaths, CountsThatBeginAnewAreNoLateCopiesWhicheverPathLosesSome) {
+    std::mt19937_64 random(3);
+    for (int life = 0; life < 4; life++) {
+        for (std::uint64_t heap = 1; heap <= 100; heap++) {
+            const std::size_t first = random() % 2;
+            const bool loses = random() % 5 == 0;
+            if (!loses || life % 2 != 0)
+                give(first, heap);
+            give(1 - first, heap);
+        }
+        rig.now += 2'000'000'000;  // the window has forgotten them
+    }
+    EXPECT_EQ(counts().paths[0].forgotten + counts().paths[1].forgotten, 0U);
+    expect_exact(counts());
 }
 
 TEST_F(RecvPaths, PacketsOnTheirWayAreMissingAndNotLost) {

@@ -213,6 +213,9 @@ TEST(Recv, APortMayHaveAnAddressOfItsOwn) {
     expect_refused("recv --port a --port b --address fd00::5 239.1.2.3:7148 239.1.2.4:7148",
                    {"--address", "1 IPv6 address is given for 2 ports"});
     expect_refused("recv --port p --address ff15::1 239.1.2.3:7148", {"--address", "ff15::1"});
+    expect_refused("recv --port p --address :: [ff15::1]:7148",
+                   {"--address", "is not the address of a host"});
+    expect_refused("recv --port p --address 0.0.0.0 239.1.2.3:7148", {"--address", "`0.0.0.0`"});
     expect_refused("recv --port p --address 10.0.0.500 239.1.2.3:7148", {"--address", "10.0.0.500"});
     expect_refused("recv --port p --address 239.1.2.3 239.1.2.3:7148", {"--address", "239.1.2.3"});
 }

@@ -272,6 +272,12 @@ TEST_F(EditTest, AStreamGetsTheOtherPortByItsPaths) {
                     set_stream(before, "b", {{"path_skew", "50ms"}});
                 }),
                 HasSubstr("has one path"));
+    const Plan skewed = set_stream(with, "b", {{"path_skew", "70ms"}});
+    EXPECT_EQ(set_stream(skewed, "b", {{"paths", "default"}}), before) << "one path has no skew";
+    EXPECT_THAT(refusal([&] {
+                    set_stream(skewed, "b", {{"paths", "default"}, {"path_skew", "70ms"}});
+                }),
+                HasSubstr("has one path"));
     EXPECT_EQ(add_stream(before, "c", port, "239.77.0.0:7148", {{"paths", port + ",p9"}}).receives[2].paths,
               with.receives[1].paths);
 }
@@ -293,6 +299,13 @@ TEST_F(EditTest, AStreamHasTheDefaultsOfItsPathsUnlessItHasOthers) {
     EXPECT_EQ(set_stream(before, "b", {{"paths", paths}, {"heaps.max_live", "4"}}).receives[1].max_live, 4U);
     before.receives[1].max_live = 9;
     EXPECT_EQ(set_stream(before, "b", {{"paths", paths}}).receives[1].max_live, 9U);
+    const Plan skewed = set_stream(with, "b", {{"path_skew", "3s"}});
+    EXPECT_EQ(skewed.receives[1].history_time, 6);
+    EXPECT_EQ(set_stream(skewed, "b", {{"path_skew", "60ms"}}).receives[1].history_time, 1);
+    EXPECT_EQ(set_stream(skewed, "b", {{"paths", "default"}}).receives[1].history_time, 1);
+    const Plan said = set_stream(with, "b", {{"path_skew", "3s"}, {"heaps.history_time", "4s"}});
+    EXPECT_EQ(said.receives[1].history_time, 4);
+    EXPECT_EQ(set_stream(said, "b", {{"path_skew", "2s"}}).receives[1].history_time, 4);
 }
 
 TEST(EndpointRanges, AreAsShortAsCanBe) {

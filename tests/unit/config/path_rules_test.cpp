@@ -72,12 +72,26 @@ history = 100
     EXPECT_EQ(parse_text(to_toml(plan), ""), plan);
 }
 
+TEST(PathRules, TheHistorysTimeFollowsTheSkewUnlessItIsSaid) {
+    const auto time = [](const std::string& more) {
+        return parse_text(kText + more, "").receives[0].history_time;
+    };
+    EXPECT_EQ(time(""), 1);
+    EXPECT_EQ(time("path_skew = \"600ms\"\n"), 1.2);
+    EXPECT_EQ(time("path_skew = 3\n"), 6);
+    EXPECT_EQ(time("path_skew = \"3s\"\n[receive.heaps]\nhistory_time = \"3s\"\n"), 3);
+    EXPECT_EQ(time("path_skew = \"1000000000s\"\n"), 1e9);
+    EXPECT_THAT(refusal("path_skew = \"soon\"\n"), HasSubstr("`soon`"));
+    EXPECT_THAT(refusal("path_skew = -1\n"), HasSubstr("path_skew"));
+}
+
 TEST(PathRules, RefuseWhatTwoPathsCannotHave) {
     EXPECT_THAT(refusal("in_order = true\n"), HasSubstr("leave out `in_order`"));
     EXPECT_THAT(refusal("stop_on_stop_item = true\n"), HasSubstr("exit_on_stop"));
     EXPECT_THAT(refusal("path_endpoints = [\"239.9.0.1:7000\"]\n"),
                 HasSubstr("2 endpoints, and the second has 1"));
-    EXPECT_THAT(refusal("path_skew = \"2s\"\n"), HasSubstr("raise `history_time`"));
+    EXPECT_THAT(refusal("path_skew = \"2s\"\n[receive.heaps]\nhistory_time = \"1s\"\n"),
+                HasSubstr("raise `history_time`"));
     EXPECT_THAT(refusal("[receive.heaps]\nhistory = 0\n"), HasSubstr("would be another heap"));
     EXPECT_THAT(refusal("[receive.heaps]\ntimeout = \"10ms\"\n"), HasSubstr("raise `timeout`"));
     EXPECT_THAT(refusal("[receive.heaps]\ngather = \"cpu\"\n"), HasSubstr("leave out `gather`"));

@@ -27,6 +27,15 @@ TEST(PortAddress, OfIpv6IsAHosts) {
     }
 }
 
+TEST(PortAddress, IsNotTheOneThatMeansNone) {
+    const std::string port = "version = 1\n[[port]]\nname = \"p0\"\ndevice = \"net_null0\"\n";
+    for (const char* line : {"address = \"0.0.0.0\"\n", "address6 = \"::\"\n"})
+        EXPECT_NE(
+            test::usage_error_of([&] { parse_text(port + line, ""); }).find("is not the address of a host"),
+            std::string::npos)
+            << line;
+}
+
 TEST(PortAddress, OfIpv6IsNoneOfIpv4) {
     const std::string port = "version = 1\n[[port]]\nname = \"p0\"\ndevice = \"net_null0\"\n";
     for (const char* address : {"10.0.0.5", "::ffff:10.0.0.5", "fe80::1%eth0", "[fd00::5]"})

@@ -32,11 +32,48 @@ std::vector<stats::Finding> findings(const stats::StreamSnapshot& s) {
 
 TEST(PathReport, HasEveryCountOfBothPaths) {
     const Json paths = paths_json(two_paths());
-    EXPECT_EQ(paths.dump(),
-              R"([{"port":"p0","endpoints":["239.1.2.3:7148"],"received":194,"used":100,"redundant":80,)"
-              R"("repeated":4,"late":5,"missing":10,"used_bytes":100000},)"
-              R"({"port":"p1","endpoints":["239.2.2.3:7148","239.2.2.4:7148"],"received":130,"used":90,)"
-              R"("redundant":40,"repeated":0,"late":0,"missing":60,"used_bytes":90000}])");
+    EXPECT_EQ(
+        paths.dump(),
+        R"([{"port":"p0","endpoints":["239.1.2.3:7148"],"received":194,"used":100,"redundant":80,)"
+        R"("repeated":4,"late":5,"control":0,"missing":10,"forgotten":0,"used_bytes":100000},)"
+        R"({"port":"p1","endpoints":["239.2.2.3:7148","239.2.2.4:7148"],"received":130,"used":90,)"
+        R"("redundant":40,"repeated":0,"late":0,"control":0,"missing":60,"forgotten":0,"used_bytes":90000}])");
+}
+
+TEST(PathReport, ShowsControlAndCopiesThatCameTooLate) {
+    stats::StreamSnapshot s = two_paths();
+    s.paths[0].control = 2;
+    s.paths[0].packets += 2;
+    s.paths[1].forgotten = 30;
+    const Json paths = paths_json(s);
+    EXPECT_EQ(paths[0].at("control"), 2);
+    EXPECT_EQ(paths[1].at("forgotten"), 30);
+    const Json& p = paths[0];
+    std::uint64_t all = 0;
+    for (const char* name : {"used", "redundant", "repeated", "late", "control"})
+        all += p.at(name).get<std::uint64_t>();
+    EXPECT_LE(all, p.at("received").get<std::uint64_t>());
+    // Of 162 packets, the first path brought 182, and the second one 100 in time.
+    EXPECT_EQ(paths[0].at("missing"), 0);
+    EXPECT_EQ(paths[1].at("missing"), 62);
+    Table table;
+    add_path_rows(table, s);
+    EXPECT_THAT(table.text(), HasSubstr("forgotten"));
+    EXPECT_THAT(table.text(), HasSubstr("control"));
+}
+
+TEST(PathReport, CopiesThatCameTooLateAreAFindingAndNoLossOfTheOtherPath) {
+    stats::StreamSnapshot s = two_paths();
+    s.paths[0] = {.packets = 100, .placed = 100, .passed = 130};
+    s.paths[1] = {.packets = 100, .placed = 30, .redundant = 70, .forgotten = 30, .passed = 130};
+    EXPECT_EQ(stats::unique_packets(s), 100U);
+    EXPECT_EQ(stats::lost_packets(s, 0), 0U);
+    EXPECT_EQ(stats::lost_packets(s, 1), 30U);
+    const std::vector<stats::Finding> all = findings(s);
+    ASSERT_EQ(all.size(), 2U);
+    EXPECT_EQ(all[0].cause, stats::Cause::path_behind);
+    EXPECT_EQ(all[0].count, 30U);
+    EXPECT_EQ(all[1].cause, stats::Cause::path_loss);
 }
 
 TEST(PathReport, IsATableWithARowForEachPath) {

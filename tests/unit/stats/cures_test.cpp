@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/endpoint.hpp"
 #include "stats/diagnosis.hpp"
 #include "stats/since.hpp"
 #include "tests/unit/stats/consumer_cure_rows.hpp"
@@ -13,6 +14,7 @@
 #include "tests/unit/stats/near_loss_cause_rows.hpp"
 #include "tests/unit/stats/nothing_came_cause_rows.hpp"
 #include "tests/unit/stats/option_cure_rows.hpp"
+#include "tests/unit/stats/path_cure_rows.hpp"
 #include "tests/unit/stats/port_cause_rows.hpp"
 #include "tests/unit/stats/queue_cure_rows.hpp"
 #include "tests/unit/stats/stream_cause_rows.hpp"
@@ -42,6 +44,9 @@ INSTANTIATE_TEST_SUITE_P(OfQueues, CuresOf, testing::ValuesIn(kQueueCureRows),
 INSTANTIATE_TEST_SUITE_P(OfConsumers, CuresOf, testing::ValuesIn(kConsumerCureRows),
                          [](const auto& row) { return std::string(row.param.name); });
 INSTANTIATE_TEST_SUITE_P(OfOptions, CuresOf, testing::ValuesIn(kOptionCureRows),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+INSTANTIATE_TEST_SUITE_P(OfPaths, CuresOf, testing::ValuesIn(kPathCureRows),
                          [](const auto& row) { return std::string(row.param.name); });
 
 TEST(Cures, AServiceWritesWhereItsUsersLook) {
@@ -172,6 +177,7 @@ TEST(Cures, AStreamOfWhichOnlyFragmentsComeIsToldOfThemAtThePortThatHasThem) {
     s.ports.push_back(s.ports[0]);
     s.ports[1].name = "p1";
     s.ports[1].rx_packets = s.ports[1].rx[static_cast<std::size_t>(PortOutcome::fragment)] = 231;
+    s.ports[1].reassembly.wanted = 231;
     s.streams[0].path_ports = {"p0", "p1"};
     const std::vector<Finding> found = diagnose(s);
     ASSERT_EQ(found.size(), 2U);
@@ -188,6 +194,93 @@ TEST(Cures, AStreamOfWhichOnlyFragmentsComeIsToldOfThemAtThePortThatHasThem) {
     const auto fragments = std::ranges::find(rest, Cause::fragments, &Finding::cause);
     ASSERT_NE(fragments, rest.end());
     EXPECT_NE(fragments->what.find("the rest of packets that were given up"), std::string::npos);
+}
+
+TEST(Cures, FragmentsThatNobodyCanPutTogetherNeedNoReassembly) {
+    Snapshot s = known();
+    s.ports[0].rx[static_cast<std::size_t>(PortOutcome::fragment)] = 77;
+    std::vector<Finding> found = diagnose(s);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].cause, Cause::fragments);
+    EXPECT_NE(found[0].what.find("whole in one fragment"), std::string::npos) << found[0].what;
+    EXPECT_EQ(found[0].sentence().find("reassemble ="), std::string::npos) << found[0].sentence();
+    s.ports[0].reassembly.wanted = 7;
+    found = diagnose(s);
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found[0].count, 7U);
+    EXPECT_NE(found[0].sentence().find("reassemble = true"), std::string::npos);
+    EXPECT_EQ(found[1].count, 70U);
+}
+
+TEST(Cures, AnOptionThatTheCommandLacksIsNotProposed) {
+    Snapshot s = known();
+    set(s, PortOutcome::fragment);
+    by_options(s);
+    s.settings.options = {"--port", "--max-packet-size"};
+    EXPECT_EQ(diagnose(s).at(0).cures.at(0),
+              "restart with a configuration file (`run --config FILE`) that has `reassemble = true` in "
+              "[[port]]");
+    s = known();
+    set(s, PacketOutcome::header_in_device);
+    by_options(s);
+    s.streams[0].longest_header = 170;
+    s.settings.options = {"--port", "--max-packet-size"};
+    EXPECT_EQ(diagnose(s).at(0).cures.at(0),
+              "restart with a configuration file (`run --config FILE`) that has `split = 170` in [[port]]");
+}
+
+TEST(Cures, AGroupOfAScopeThatNoEndpointMayHaveIsNotProposed) {
+    for (const char* group : {"[ff11::1]:7148", "[ff10::1]:7148", "[ff1f::1]:7148"}) {
+        Snapshot s = known();
+        strays(s, group, "fd00::9");
+        const std::string sentence = diagnose(s).at(0).sentence();
+        EXPECT_EQ(sentence.find("endpoint add s0 '["), std::string::npos) << sentence;
+        EXPECT_NE(sentence.find("endpoint add s0 ADDRESS:PORT"), std::string::npos) << sentence;
+        s.ports[0].strays.push_back({"[ff15::1]:7148", "fd00::9", 7});
+        EXPECT_NE(diagnose(s).at(0).sentence().find("endpoint add s0 '[ff15::1]:7148'"), std::string::npos);
+    }
+}
+
+TEST(Cures, APacketSizeIsThatOfTheLongestPacket) {
+    Snapshot s = known();
+    set(s, PacketOutcome::oversize);
+    s.streams[0].settings.max_packet_size = 1472;
+    s.streams[0].longest_packet = 8192;
+    EXPECT_EQ(diagnose(s).at(0).cures.at(0).find("set `max_packet_size = 8192` in"), 0U)
+        << diagnose(s).at(0).sentence();
+    s = known();
+    s.streams[0].settings.max_packet_size = 1472;
+    s.ports[0].rx_oversized_frames = 77;
+    s.ports[0].rx_longest_payload = 8200;
+    EXPECT_NE(diagnose(s).at(0).sentence().find("`max_packet_size = 8200`"), std::string::npos)
+        << diagnose(s).at(0).sentence();
+}
+
+TEST(Cures, StraysOfTheSecondPathAreComparedWithItsEndpoints) {
+    Snapshot s = known();
+    strays(s, "239.1.3.4:7148", "10.0.0.9");
+    s.streams[0].path_ports = {"p7", "p0"};
+    s.streams[0].path_endpoints = {{"239.1.2.3:7148"}, {"239.1.3.3:7148"}};
+    EXPECT_EQ(diagnose(s).at(0).cures.at(0),
+              "compare the endpoints with the sender's destinations: s0 receives 239.1.3.3:7148 by p0");
+    s.streams[0].path_endpoints[1] = s.streams[0].path_endpoints[0];
+    EXPECT_EQ(diagnose(s).at(0).cures.at(0),
+              "compare the endpoints with the sender's destinations: s0 receives 239.1.2.3:7148");
+}
+
+TEST(Cures, AnIpv6SenderIsNamedByItsAddress) {
+    Snapshot s = known();
+    s.streams[0].heaps_ended[2] = 77;
+    s.ports[0].talkers = {{"fd00::7", "s0", 1000, 0, sender_key(IpAddress(Ipv6{0xFD00ULL << 48, 7}))}};
+    EXPECT_NE(diagnose(s).at(0).sentence().find("at fd00::7, look"), std::string::npos)
+        << diagnose(s).at(0).sentence();
+    s.streams[0].heaps_ended[2] = 0;
+    s.streams[0].heaps_started = 1000;
+    s.streams[0].heaps_ghosts = s.streams[0].heaps_ended[1] = 77;
+    s.streams[0].ghosts_source = s.ports[0].talkers[0].key;
+    s.streams[0].ghosts_of_source = 70;
+    EXPECT_NE(diagnose(s).at(0).what.find("most of them from fd00::7"), std::string::npos)
+        << diagnose(s).at(0).what;
 }
 
 TEST(Cures, AFormatThatPacketsFitIsSetAtThePrompt) {

@@ -42,6 +42,8 @@ inline void set(Snapshot& s, PacketOutcome o) {
 }
 inline void set(Snapshot& s, PortOutcome o) {
     s.ports[0].rx[static_cast<std::size_t>(o)] = 77;
+    if (o == PortOutcome::fragment)
+        s.ports[0].reassembly.wanted = 77;
 }
 
 /// Lets the stream have chunks, ten of which were taken in 10 us; each lasts 1 us, as long as the sink takes.

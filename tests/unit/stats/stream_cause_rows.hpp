@@ -240,6 +240,7 @@ inline const CauseRow kStreamCauseRows[] = {
     {"CutByJoin",
      [](Snapshot& s) {
          s.streams[0].heaps_ended[1] = 77;
+         s.ports[0].joins_groups = true;
          for (int i = 0; i < 77; i++)
              s.streams[0].by_endpoint.push_back({fmt::format("239.1.2.{}:7148", i), 10, 0});
      },
@@ -247,6 +248,16 @@ inline const CauseRow kStreamCauseRows[] = {
      Stage::network,
      "s0: 77 heaps",
      {"before their group was joined"}},
+    {"CutByTheStartOfAPortThatJoinsNothing",
+     [](Snapshot& s) {
+         s.streams[0].heaps_ended[1] = 77;
+         for (int i = 0; i < 77; i++)
+             s.streams[0].by_endpoint.push_back({fmt::format("239.1.2.{}:7148", i), 10, 0});
+     },
+     Cause::cut_by_join,
+     Stage::network,
+     "s0: 77 heaps",
+     {"before their endpoint was received"}},
     {"CutByChange",
      [](Snapshot& s) {
          s.streams[0].heaps_ended[1] = 77;
@@ -287,6 +298,17 @@ inline const CauseRow kStreamCauseRows[] = {
      Stage::network,
      "s0: 77 packets came by one path alone; the path by port p1",
      {"too late", "drops on that path"}},
+    {"PathBehind",
+     [](Snapshot& s) {
+         s.streams[0].path_ports = {"p0", "p1"};
+         s.streams[0].paths[0] = {.packets = 100, .placed = 100, .passed = 177};
+         s.streams[0].paths[1] = {.packets = 100, .placed = 77, .redundant = 23, .forgotten = 77};
+         s.streams[0].paths[1].forgotten_after = 1'250'000'000;
+     },
+     Cause::path_behind,
+     Stage::network,
+     "s0: 77 packets came by port p1 up to 1.25 s after their copy by the other path",
+     {"delivered again", "`path_skew`"}},
     {"LateOfOnePath",
      [](Snapshot& s) {
          set(s, PacketOutcome::late);

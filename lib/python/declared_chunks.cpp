@@ -19,6 +19,7 @@
 #include "python/bytes.hpp"
 #include "python/chunk_streams.hpp"
 #include "python/readers.hpp"
+#include "python/settings.hpp"
 #include "python/waiting.hpp"
 #include "python/without_gil.hpp"
 
@@ -28,11 +29,6 @@ namespace spead::python {
 namespace py = pybind11;
 
 namespace {
-
-std::chrono::nanoseconds time_of(const py::handle& seconds) {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-        std::chrono::duration<double>(seconds.cast<double>()));
-}
 
 /// Keeps Python's buffers, of which chunks lie in. Made and destroyed with the GIL.
 using Pins = std::vector<Bytes>;
@@ -158,16 +154,7 @@ RecvConfig config_of(const py::dict& d) {
         {{"automatic", OnFull::automatic}, {"drop", OnFull::drop_newest}, {"block", OnFull::block}});
     c.format = d["format"].cast<std::string>();
     c.filter = d["filter"].cast<std::string>();
-    if (const py::object second = d["second_path"]; !second.is_none()) {
-        RecvConfig::SecondPath& path = c.second_path.emplace();
-        path.interface = second.attr("interface").cast<std::string>();
-        const py::object endpoints = second.attr("endpoints");
-        if (py::isinstance<py::str>(endpoints))
-            path.endpoints = {endpoints.cast<std::string>()};
-        else
-            path.endpoints = endpoints.cast<std::vector<std::string>>();
-        path.skew = time_of(second.attr("skew"));
-    }
+    c.second_path = second_path_of(d["second_path"]);
     c.start = false;
     return c;
 }

@@ -203,12 +203,12 @@ void HeapStream::need_port() const {
         throw spead::Error("stream", "it was closed; make another one");
 }
 
-void HeapStream::add_endpoint(const std::string& endpoint) {
+void HeapStream::add_endpoint(const std::string& endpoint, const std::string& twin) {
     need_open();
     const Turn turn(change_);
     need_port();
     const Using use(waiting_);
-    without_gil([&] { stream_->add_endpoint(endpoint); });
+    without_gil([&] { stream_->add_endpoint(endpoint, twin); });
 }
 
 void HeapStream::remove_endpoint(const std::string& endpoint) {
@@ -412,44 +412,6 @@ spead::RecvStats HeapStream::stats() const {
 
 namespace {
 
-std::unique_ptr<HeapStream> make_stream(const py::kwargs& kwargs) {
-    HeapStream::Options o;
-    spead::RecvConfig& c = o.config;
-    const auto take = [&kwargs](const char* name, auto& to) {
-        if (kwargs.contains(name))
-            to = py::cast<std::decay_t<decltype(to)>>(kwargs[name]);
-    };
-    take("max_heaps", c.max_heaps);
-    take("substreams", c.substreams);
-    take("in_order", c.in_order);
-    take("stop_on_stop_item", c.stop_on_stop_item);
-    take("queue_depth", c.queue_depth);
-    take("memory", c.memory);
-    take("resident", c.prefault_bytes);
-    take("max_heap_bytes", c.max_heap_bytes);
-    take("max_packet_size", c.max_packet_size);
-    take("port_memory", o.port_memory);
-    take("lend", c.lend);
-    take("bug_compat", o.bug_compat);
-    take("explicit_start", o.explicit_start);
-    take("allow_unsized_heaps", o.allow_unsized_heaps);
-    take("contiguous_only", o.contiguous_only);
-    take("keep_ranges", o.keep_ranges);
-    if (kwargs.contains("copy")) {
-        const auto copy = py::cast<std::string>(kwargs["copy"]);
-        c.copy = copy == "cached"      ? spead::Copy::cached
-                 : copy == "streaming" ? spead::Copy::streaming
-                                       : spead::Copy::automatic;
-    }
-    if (kwargs.contains("lcores"))
-        for (const py::handle cpu : kwargs["lcores"])
-            c.lcores.push_back(py::cast<unsigned>(cpu));
-    c.control_heaps = true;
-    c.history = 0;
-    c.once = true;
-    return std::make_unique<HeapStream>(std::move(o));
-}
-
 /// Ends all streams, before the interpreter does.
 void close_streams() {
     std::vector<py::object> all;
@@ -470,7 +432,8 @@ std::vector<std::string> texts(const py::iterable& all) {
 
 void define_heap_stream(py::module_& m) {
     py::class_<HeapStream>(m, "HeapStream", "Receives heaps.")
-        .def(py::init(&make_stream))
+        .def(py::init(
+            [](const py::kwargs& settings) { return std::make_unique<HeapStream>(options_of(settings)); }))
         .def("add_reader", &HeapStream::add_reader, py::arg("reader"))
         .def(
             "add_port",
@@ -479,7 +442,7 @@ void define_heap_stream(py::module_& m) {
                bool busy) { s.add_port(interface, texts(endpoints), buffer_size, max_size, busy); },
             py::arg("interface"), py::arg("endpoints"), py::arg("buffer_size"), py::arg("max_size"),
             py::arg("busy"))
-        .def("add_endpoint", &HeapStream::add_endpoint, py::arg("endpoint"))
+        .def("add_endpoint", &HeapStream::add_endpoint, py::arg("endpoint"), py::arg("twin") = "")
         .def("remove_endpoint", &HeapStream::remove_endpoint, py::arg("endpoint"))
         .def("start", &HeapStream::start)
         .def("stop", &HeapStream::stop)

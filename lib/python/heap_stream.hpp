@@ -39,7 +39,7 @@ class HeapStream {
     /// Receives endpoints from a port; the first call opens it.
     void add_port(const std::string& interface, const std::vector<std::string>& endpoints,
                   std::size_t buffer_size, std::uint32_t max_size, bool busy);
-    void add_endpoint(const std::string& endpoint);
+    void add_endpoint(const std::string& endpoint, const std::string& twin);
     void remove_endpoint(const std::string& endpoint);
     void start();
     void stop();
@@ -93,6 +93,9 @@ class HeapStream {
     bool is_ready_ = false;
     bool is_watched_ = false;  ///< the stream's descriptor, by fd_
 };
+
+/// Reads the settings of a stream, by name. Raises errors of Python's.
+HeapStream::Options options_of(const pybind11::kwargs& settings);
 
 /// Lists the counts by name.
 pybind11::dict counts_of(const spead::RecvStats& s, const HeapFacts& facts);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <optional>
+#include <pybind11/numpy.h>
 #include <utility>
 
 #include "python/without_gil.hpp"
@@ -145,6 +146,12 @@ std::vector<spead::Heap::Hole> present(const spead::Heap& heap) {
     return out;
 }
 
+/// Returns the bytes of a heap as an array, which keeps it. Users may write into them: the heap is theirs.
+py::array payload_of(const py::object& self) {
+    const std::span<const std::byte> bytes = self.cast<const ReceivedHeap&>().payload();
+    return py::array(py::dtype::of<std::uint8_t>(), {bytes.size()}, {std::size_t{1}}, bytes.data(), self);
+}
+
 /// Gives a Python class to complete heaps, and another to the others.
 struct IncompleteHeap {
     std::shared_ptr<ReceivedHeap> heap;
@@ -189,9 +196,7 @@ void ReceivedHeap::copy_out() {
     if (!complete_)
         ranges_ = present(heap_);
     facts_->copied_out++;
-    const bool has_bytes = complete_ && std::any_of(items_.begin(), items_.end(),
-                                                    [](const spead::Item& i) { return !i.bytes.empty(); });
-    if (has_bytes) {
+    if (complete_ && length_ != 0) {
         const std::span<const std::byte> from = heap_.payload();
         copy_ = std::make_unique_for_overwrite<std::byte[]>(from.size());
         {
@@ -213,6 +218,12 @@ const std::vector<spead::Item>& ReceivedHeap::items() {
         listed_ = true;
     }
     return items_;
+}
+
+std::span<const std::byte> ReceivedHeap::payload() const {
+    if (heap_)
+        return heap_.payload();
+    return {copy_.get(), copy_ ? static_cast<std::size_t>(length_) : 0};
 }
 
 std::vector<spead::Heap::Hole> ReceivedHeap::ranges() const {
@@ -244,6 +255,8 @@ void define_heaps(py::module_& m) {
         .def_property_readonly("complete", &ReceivedHeap::complete, "True.")
         .def_property_readonly("heap_length", &ReceivedHeap::length, "Bytes of the payload.")
         .def_property_readonly("received_length", &ReceivedHeap::received, "Bytes that arrived.")
+        .def_property_readonly("payload", &payload_of,
+                               "All bytes of the payload, as an array that keeps the heap's memory.")
         .def("get_items", &items_of, "Returns the items, in the order of the payload, immediates last.")
         .def("get_descriptors", &descriptors_of,
              "Returns the descriptors. Raises ValueError for a damaged one.")

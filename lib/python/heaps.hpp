@@ -49,6 +49,8 @@ class ReceivedHeap {
 
     /// Returns the items; those with bytes only if they arrived.
     const std::vector<spead::Item>& items();
+    /// Returns the bytes of a complete heap.
+    std::span<const std::byte> payload() const;
     /// Returns the parts of the payload that arrived.
     std::vector<spead::Heap::Hole> ranges() const;
 

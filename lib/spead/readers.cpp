@@ -86,6 +86,10 @@ Reader Reader::buffer(std::span<const std::byte> packets) {
     return Reader(std::make_shared<Source>(
         Source{[packets](const runtime::ReceivePlan& plan,
                          const std::string&) -> std::unique_ptr<recv::PacketReader> {
+                   if (!plan.format.empty())
+                       throw_usage(door::where_of("receive", plan.name),
+                                   "its packets stand one after the other in memory, and those of a `format` "
+                                   "do not tell where the next one begins; give them by a queue or a file");
                    return std::make_unique<recv::BufferReader>(bytes_of(packets), way_to(plan));
                },
                false}));

@@ -5,11 +5,8 @@
 #include <mutex>
 #include <utility>
 
-#include <fmt/core.h>
-
 #include "base/current_reason.hpp"
 #include "base/empty.hpp"
-#include "base/endpoint.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "runtime/user_queues.hpp"
@@ -232,40 +229,17 @@ void RecvStream::add_reader(const Reader& reader) {
 }
 
 void RecvStream::add_endpoint(const std::string& endpoint) {
+    add_endpoint(endpoint, {});
+}
+
+void RecvStream::add_endpoint(const std::string& endpoint, const std::string& twin) {
     const State& s = State::of(state_);
-    s.change_endpoints([&endpoint](runtime::ReceivePlan& r) { add_endpoint_to(r, endpoint); });
+    s.change_endpoints([&](runtime::ReceivePlan& r) { add_endpoint_to(r, endpoint, twin); });
 }
 
 void RecvStream::remove_endpoint(const std::string& endpoint) {
     const State& s = State::of(state_);
-    const std::vector<Endpoint> gone =
-        door::about(s.where(), [&endpoint] { return parse_endpoints(endpoint); });
-    s.change_endpoints([&](runtime::ReceivePlan& r) {
-        const std::string where = fmt::format("receive {}", r.name);
-        for (const Endpoint& e : gone)
-            if (std::erase(r.endpoints, e) == 0)
-                throw UsageError(where,
-                                 fmt::format("`{}`: {} is not one of its endpoints", endpoint, to_string(e)));
-        if (r.endpoints.empty())
-            throw UsageError(where,
-                             fmt::format("`{}` is its last endpoint; stop the stream instead", endpoint));
-        // A range that has lost some addresses is listed address by address.
-        std::vector<std::string> texts;
-        for (const std::string& text : r.endpoint_texts) {
-            const std::vector<Endpoint> meant = parse_endpoints(text);
-            const auto left = [&r](const Endpoint& e) {
-                return std::find(r.endpoints.begin(), r.endpoints.end(), e) != r.endpoints.end();
-            };
-            if (std::all_of(meant.begin(), meant.end(), left)) {
-                texts.push_back(text);
-                continue;
-            }
-            for (const Endpoint& e : meant)
-                if (left(e))
-                    texts.push_back(to_string(e));
-        }
-        r.endpoint_texts = std::move(texts);
-    });
+    s.change_endpoints([&endpoint](runtime::ReceivePlan& r) { door::remove_endpoint_from(r, endpoint); });
 }
 
 void RecvStream::move_to(const std::vector<unsigned>& lcores) {

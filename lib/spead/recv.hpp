@@ -294,10 +294,14 @@ class SPEAD_API RecvStream {
     /// cannot be opened. Then nothing has changed. Before the first start, a source is opened by that: one
     /// that cannot be then leaves the stream, and the start throws.
     void add_reader(const Reader& reader);
-    /// Receives these endpoints, too. Live heaps go on. This and the next one throw UsageError for a stream
-    /// without a session whose source has no endpoints (as Reader::buffer, Reader::queue).
+    /// Receives these endpoints, too. Live heaps go on. With a second path that has endpoints of its own,
+    /// `twin` names what they have there. Where both paths have the same endpoints, it is left out. All three
+    /// throw UsageError for a stream without a session whose source has no endpoints (as Reader::buffer,
+    /// Reader::queue).
     void add_endpoint(const std::string& endpoint);
-    /// Leaves these endpoints. Live heaps go on. The last endpoint cannot be removed; call stop() instead.
+    void add_endpoint(const std::string& endpoint, const std::string& twin);
+    /// Leaves these endpoints, and their twins on a second path. Live heaps go on. The last endpoint cannot be
+    /// removed; call stop() instead.
     void remove_endpoint(const std::string& endpoint);
     /// Receives on the lcores of these CPUs from now on; empty: on the least busy one. The stream begins with
     /// new windows, so its live heaps end incomplete. Throws UsageError for a stream without a session.

@@ -74,6 +74,74 @@ void add_endpoint_to(runtime::ReceivePlan& plan, const std::string& text) {
 
 namespace {
 
+void add_twin_to(runtime::ReceivePlan& plan, const std::string& text) {
+    const auto more = about(where_of("receive", plan.name), [&text] { return parse_endpoints(text); });
+    plan.path_endpoints.insert(plan.path_endpoints.end(), more.begin(), more.end());
+    plan.path_endpoint_texts.push_back(text);
+}
+
+/// Returns the texts of the endpoints that are left. A range that has lost some addresses is listed address
+/// by address.
+std::vector<std::string> texts_left(const std::vector<std::string>& texts,
+                                    const std::vector<Endpoint>& endpoints) {
+    const auto is_left = [&endpoints](const Endpoint& e) {
+        return std::find(endpoints.begin(), endpoints.end(), e) != endpoints.end();
+    };
+    std::vector<std::string> left;
+    for (const std::string& text : texts) {
+        const std::vector<Endpoint> meant = parse_endpoints(text);
+        if (std::all_of(meant.begin(), meant.end(), is_left)) {
+            left.push_back(text);
+            continue;
+        }
+        for (const Endpoint& e : meant)
+            if (is_left(e))
+                left.push_back(to_string(e));
+    }
+    return left;
+}
+
+}  // namespace
+
+void add_endpoint_to(runtime::ReceivePlan& plan, const std::string& text, const std::string& twin) {
+    const std::string where = where_of("receive", plan.name);
+    if (!twin.empty() && plan.paths.empty())
+        throw UsageError(where, fmt::format("`{}` would be the twin of `{}` on a second path, and the stream "
+                                            "has one path; leave the twin out",
+                                            twin, text));
+    if (!twin.empty() && plan.path_endpoints.empty() && twin != text)
+        throw UsageError(where, fmt::format("`{}` would be the twin of `{}`, and both paths have the same "
+                                            "endpoints; leave the twin out",
+                                            twin, text));
+    const bool alike = plan.path_endpoints == plan.endpoints;
+    if (twin.empty() && !plan.path_endpoints.empty() && !alike)
+        throw UsageError(where,
+                         fmt::format("each endpoint has a twin on the second path, and that of `{}` is "
+                                     "not known; give it as the second argument",
+                                     text));
+    add_endpoint_to(plan, text);
+    if (!plan.path_endpoints.empty())
+        add_twin_to(plan, twin.empty() ? text : twin);
+}
+
+void remove_endpoint_from(runtime::ReceivePlan& plan, const std::string& text) {
+    const std::string where = where_of("receive", plan.name);
+    for (const Endpoint& e : about(where, [&text] { return parse_endpoints(text); })) {
+        const auto found = std::find(plan.endpoints.begin(), plan.endpoints.end(), e);
+        if (found == plan.endpoints.end())
+            throw UsageError(where, fmt::format("`{}`: {} is not one of its endpoints", text, to_string(e)));
+        if (!plan.path_endpoints.empty())
+            plan.path_endpoints.erase(plan.path_endpoints.begin() + (found - plan.endpoints.begin()));
+        plan.endpoints.erase(found);
+    }
+    if (plan.endpoints.empty())
+        throw UsageError(where, fmt::format("`{}` is its last endpoint; stop the stream instead", text));
+    plan.endpoint_texts = texts_left(plan.endpoint_texts, plan.endpoints);
+    plan.path_endpoint_texts = texts_left(plan.path_endpoint_texts, plan.path_endpoints);
+}
+
+namespace {
+
 /// Adds the second path. Session::add() replaces the interfaces by the names of their ports.
 void add_second_path(runtime::ReceivePlan& r, const RecvConfig& c) {
     const std::string where = where_of("receive", c.name);
@@ -81,11 +149,8 @@ void add_second_path(runtime::ReceivePlan& r, const RecvConfig& c) {
     if (second.skew.count() < 0)
         throw UsageError(where, "`second_path.skew` is negative; give the time that a path may be behind");
     r.paths = {c.interface, second.interface};
-    for (const std::string& text : second.endpoints) {
-        const auto more = about(where, [&text] { return parse_endpoints(text); });
-        r.path_endpoints.insert(r.path_endpoints.end(), more.begin(), more.end());
-        r.path_endpoint_texts.push_back(text);
-    }
+    for (const std::string& text : second.endpoints)
+        add_twin_to(r, text);
     r.path_skew = seconds(second.skew);
     r.max_live = std::max(r.max_live, runtime::kPathLive);
     r.history = runtime::kPathHistory;

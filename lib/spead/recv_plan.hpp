@@ -19,6 +19,14 @@ runtime::ReceivePlan plan_of(const RecvConfig& config);
 /// Adds the endpoints of the text. Throws UsageError for one that the plan has.
 void add_endpoint_to(runtime::ReceivePlan& plan, const std::string& text);
 
+/// Adds the endpoints of the text, and their twins on the second path; empty: the same on both paths. Throws
+/// UsageError.
+void add_endpoint_to(runtime::ReceivePlan& plan, const std::string& text, const std::string& twin);
+
+/// Removes the endpoints of the text, with their twins on the second path. Throws UsageError for one that the
+/// plan lacks, and for its last one.
+void remove_endpoint_from(runtime::ReceivePlan& plan, const std::string& text);
+
 /// Adapts the filter that `make` makes. Throws Error when it makes none; what it throws passes.
 std::unique_ptr<recv::PacketFilter> make_user_filter(
     const std::string& stream, const std::function<std::unique_ptr<PacketFilter>()>& make);

@@ -31,6 +31,14 @@ def declared_stream(**settings):
     return recv.ChunkStream("heap 64; time: item 0x1600 [4]", **{"queue": ds.InprocQueue(), **settings})
 
 
+def two_paths(config=None, **more):
+    return recv.Stream(POOL, config, second_path=recv.SecondPath("ens2f0"), **more)
+
+
+def formatted(format):
+    recv.Stream(POOL, format=format).add_buffer_reader(bytes(64))
+
+
 OBJECTS = np.array([{}, [], 5], object)
 MIXED = np.zeros(3, [("number", ">u4"), ("other", object)])
 
@@ -84,6 +92,16 @@ REFUSALS = [
     (lambda: declared_stream(second_path="ens2f0"), TypeError, r"second_path is 'ens2f0'; give recv.SecondPath\("),
     (lambda: declared_stream(second_path=recv.SecondPath("ens2f0")), ds.Error, "the stream has no port; leave it out"),
     (lambda: declared_stream(format="vdiff"), ds.UsageError, "`vdiff`.* vdif"),
+    (lambda: recv.Stream(POOL, second_path="ens2f0"), TypeError, r"stream: second_path is 'ens2f0'; give recv.Seco"),
+    (lambda: recv.Stream(POOL, format=5), TypeError, "stream: format is 5; give a str"),
+    (lambda: formatted("vdiff"), ds.UsageError, "`vdiff`.* vdif"),
+    (lambda: formatted("header 16; field x: u64 at 12"), ds.UsageError, "the field x has bytes 12"),
+    (lambda: formatted("snap2"), ds.UsageError, "do not tell where the next one begins"),
+    (lambda: two_paths(recv.StreamConfig(stop_on_stop_item=False)), ds.UsageError,
+     "a packet that only one of them brings is behind those of the other; set `allow_out_of_order`"),
+    (lambda: two_paths(recv.StreamConfig(allow_out_of_order=True)), ds.UsageError, "set `stop_on_stop_item`"),
+    (lambda: two_paths(lend=100), ds.UsageError, "two ports in one heap cannot be lent; leave `lend` out"),
+    (lambda: two_paths().add_buffer_reader(b""), ds.UsageError, "the stream has no port; leave it out"),
     (lambda: recv.SecondPath(5), TypeError, "second path: interface is 5"),
     (lambda: recv.SecondPath("ens2f0", [7148]), TypeError, r"second path: endpoints is \[7148\]"),
     (lambda: recv.SecondPath("ens2f0", skew=-1), ValueError, "second path: skew is -1"),

@@ -67,6 +67,90 @@ TEST(SecondPath, GivesEveryHeapOnceThatTwoStreamsSend) {
     EXPECT_EQ(s.packets_placed * 66, s.packets_duplicate * kHeaps) << "66 heaps came by both";
 }
 
+TEST(SecondPath, EndpointsComeAndGoWithTheirTwins) {
+    const Process process(config());
+    RecvStream stream(process, two_paths());
+    const auto refused = [](const auto& change) {
+        return testing::ThrowsMessage<UsageError>(HasSubstr(change));
+    };
+    EXPECT_THAT([&] { stream.add_endpoint("239.1.2.4:7148"); }, refused("give it as the second argument"));
+    EXPECT_THAT([&] { stream.add_endpoint("239.1.2.4+1:7148", "239.9.9.10:7149"); },
+                refused("has 3 endpoints, and the second has 2"));
+    stream.add_endpoint("239.1.2.4+1:7148", "239.9.9.10+1:7149");
+    EXPECT_THAT([&] { stream.remove_endpoint("239.9.9.9:7149"); }, refused("is not one of its endpoints"));
+    stream.remove_endpoint("239.1.2.3:7148");
+    stream.remove_endpoint("239.1.2.5:7148");
+    EXPECT_THAT([&] { stream.remove_endpoint("239.1.2.4:7148"); }, refused("is its last endpoint"));
+    std::vector<std::byte> payload(5000, std::byte{7});
+    SendHeap heap;
+    heap.add(0x1000, std::span<const std::byte>(payload));
+    std::uint64_t cnt = 0;
+    for (const auto& [interface, endpoint] :
+         {std::pair(kOther, "239.9.9.9:7149"), std::pair(kOther, "239.9.9.11:7149"),
+          std::pair(kRing, "239.1.2.4:7148"), std::pair(kOther, "239.9.9.10:7149")}) {
+        SendStream sender(process, {.endpoints = {endpoint}, .interface = interface});
+        sender.send(heap, {.cnt = ++cnt});
+        sender.flush();
+    }
+    for (const std::uint64_t expected : {3U, 4U}) {
+        const std::optional<Heap> came = stream.get_for(std::chrono::seconds(10));
+        ASSERT_TRUE(came);
+        EXPECT_EQ(came->cnt(), expected) << "the others are of endpoints that were left";
+    }
+}
+
+TEST(SecondPath, OneListOfEndpointsIsThatOfBothPaths) {
+    const Process process(config());
+    RecvConfig c = two_paths();
+    c.second_path->endpoints = {};
+    RecvStream stream(process, c);
+    EXPECT_THAT([&] { stream.add_endpoint("239.1.2.4:7148", "239.9.9.9:7149"); },
+                testing::ThrowsMessage<UsageError>(HasSubstr("both paths have the same endpoints")));
+    stream.add_endpoint("239.1.2.4:7148");
+    SendStream sender(process, {.endpoints = {"239.1.2.4:7148"}, .interface = kOther});
+    std::vector<std::byte> payload(5000, std::byte{7});
+    SendHeap heap;
+    heap.add(0x1000, std::span<const std::byte>(payload));
+    sender.send(heap, {.cnt = 9});
+    const std::optional<Heap> came = stream.get_for(std::chrono::seconds(10));
+    ASSERT_TRUE(came);
+    EXPECT_EQ(came->cnt(), 9U);
+}
+
+/// Tests it with packets of SPEAD whose header is declared: eight bytes, and the item with the heap count.
+TEST(SecondPath, GivesPacketsOfADeclaredFormatOnce) {
+    const Process process(config());
+    RecvConfig c = two_paths();
+    c.format = "header 16; field cnt: u64 at 8 & 0xFFFFFFFF; item 0x1600: cnt; count cnt";
+    RecvStream stream(process, c);
+    SendStream first(process, {.endpoints = {"239.1.2.3:7148"}, .interface = kRing});
+    SendStream second(process, {.endpoints = {"239.9.9.9:7149"}, .interface = kOther});
+    std::vector<std::byte> payload(1000);
+    SendHeap a, b;
+    for (SendHeap* const heap : {&a, &b})
+        heap->add(0x1000, std::span<const std::byte>(payload));
+    constexpr std::uint64_t kHeaps = 60;
+    for (std::uint64_t cnt = 1; cnt <= kHeaps; cnt++) {
+        std::fill(payload.begin(), payload.end(), static_cast<std::byte>(cnt));
+        if (cnt % 3 != 1)
+            first.send(a, {.cnt = cnt});
+        if (cnt % 3 != 2)
+            second.send(b, {.cnt = cnt});
+        first.flush();
+        second.flush();
+        const std::optional<Heap> heap = stream.get_for(std::chrono::seconds(10));
+        ASSERT_TRUE(heap);
+        EXPECT_EQ(heap->cnt(), cnt);
+        EXPECT_EQ(heap->immediate(0x1600), cnt);
+        EXPECT_EQ(heap->payload().back(), static_cast<std::byte>(cnt));
+    }
+    stream.stop();
+    const RecvStats s = stream.stats();
+    expect_sums(s);
+    EXPECT_EQ(s.packets_placed, kHeaps);
+    EXPECT_EQ(s.packets_duplicate, kHeaps / 3);
+}
+
 TEST(SecondPath, RefusalsHaveTheNamesOfTheHeader) {
     RecvConfig c = two_paths();
     c.second_path->endpoints = {"239.9.9.9+1:7149"};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "spead/readers.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <poll.h>
 #include <string>
@@ -376,6 +377,36 @@ TEST(LocalStream, AsksItsFilter) {
     }
 }
 
+TEST(LocalStream, PacketsOfADeclaredFormatAreHeaps) {
+    RecvConfig c = local_stream();
+    c.format =
+        "header 16; field n: u64 at 0; field kind: u64 at 8 & 0xFF; item 0x1600: n; item 0x1601: kind; "
+        "count n";
+    InprocQueue queue;
+    RecvStream stream(c, Reader::queue(queue));
+    constexpr std::uint8_t kHeaps = 100;
+    for (std::uint8_t n = 1; n <= kHeaps; n++) {
+        Bytes datagram(16 + 500, n);
+        std::fill_n(datagram.begin(), 7, 0);
+        EXPECT_TRUE(queue.push(as_bytes(datagram)));
+    }
+    EXPECT_TRUE(queue.push(as_bytes(Bytes(15))));
+    queue.stop();
+    std::uint64_t taken = 0;
+    for (const Heap& heap : stream) {
+        EXPECT_EQ(heap.cnt(), ++taken);
+        EXPECT_TRUE(heap.complete());
+        EXPECT_EQ(heap.immediate(0x1600), taken);
+        EXPECT_EQ(heap.immediate(0x1601), taken);
+        EXPECT_EQ(heap.items().size(), 2U);
+        ASSERT_EQ(heap.payload().size(), 500U);
+        EXPECT_EQ(heap.payload().back(), static_cast<std::byte>(taken));
+    }
+    EXPECT_EQ(taken, kHeaps);
+    EXPECT_EQ(stream.stats().packets_rejected, 1U);
+    expect_all_counted(stream.stats());
+}
+
 TEST(LocalStream, RefusesWhatItCannotBe) {
     expect_usage_error([] { RecvStream stream(local_stream()); }, {"Process", "Backend::kernel"});
     RecvConfig c = local_stream();
@@ -389,6 +420,12 @@ TEST(LocalStream, RefusesWhatItCannotBe) {
     expect_usage_error([&] { RecvStream stream(c, Reader::pcap("/nowhere")); }, {"endpoint"});
     c.endpoints = {"239.1.2.3:7148"};
     expect_passing_error([&] { RecvStream stream(c, Reader::pcap("/nowhere")); }, {"/nowhere"});
+    c.format = "vdiff";
+    expect_usage_error([&] { RecvStream stream(c, Reader::none()); }, {"vdiff", "vdif"});
+    // Their end would be guessed.
+    c.format = "snap2";
+    expect_usage_error([&] { RecvStream stream(c, Reader::buffer({})); }, {"`format`", "queue or a file"});
+    c.format.clear();
     expect_usage_error([] { InprocQueue(0); }, {"0 datagrams"});
     InprocQueue queue;
     expect_usage_error([&] { queue.push(as_bytes(Bytes(InprocQueue::kLongest + 1))); }, {"65508"});

@@ -26,7 +26,7 @@ class SecondPath:
 
     def __post_init__(self) -> None:
         for name in ("interface", "endpoints"):
-            _check(name, getattr(self, name), "second path")
+            check_setting(name, getattr(self, name), "second path")
         if not hasattr(self.skew, "__float__") or not 0 <= self.skew < math.inf:
             raise ValueError(f"second path: skew is {self.skew!r}; give seconds, from 0 on")
 
@@ -38,7 +38,7 @@ _SECONDS = ("heap_timeout", "timeout", "patience")
 _TEXTS = ("interface", "backend", "name", "poll", "on_full", "format", "filter")
 
 
-def _check(name: str, value: Any, what: str = "chunk stream") -> None:
+def check_setting(name: str, value: Any, what: str = "chunk stream") -> None:
     """Raises TypeError or ValueError for a setting that the compiled part would refuse without its name."""
     if name in _BITS and not (name == "max_jump" and value is None):
         if not hasattr(value, "__index__"):
@@ -144,7 +144,7 @@ def settings_of(kind: str, settings: Dict[str, Any], has: Optional[FrozenSet[str
     for name, value in settings.items():
         if name not in names:
             raise TypeError(f"{kind} has no {name!r}; it has {', '.join(names)}")
-        _check(name, value)
+        check_setting(name, value)
     # A window alone needs no source.
     return _settings(**(settings if has is not WINDOW else {"backend": "kernel", **settings}))
 

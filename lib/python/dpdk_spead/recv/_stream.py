@@ -3,8 +3,9 @@
 
 from typing import Any, Dict, Iterator, Optional, Sequence
 
-from .._native import Empty, HeapStream, Reader
+from .._native import Empty, HeapStream, Reader, UsageError
 from ..pools import MemoryPool, ThreadPool
+from ._chunk_settings import SecondPath, check_setting
 from ._config import RingStreamConfig, StreamConfig
 from ._readers import _Stream
 from ._stats import StreamStats, core_values
@@ -48,6 +49,19 @@ def heap_memory(config: StreamConfig, waiting: int) -> Dict[str, int]:
             "max_heap_bytes": max(longest, DEFAULT_MAX_HEAP_BYTES)}
 
 
+def _check_two_paths(config: StreamConfig, lend: int) -> None:
+    """Raises UsageError for what two paths exclude, with the names of settings here."""
+    if not config.allow_out_of_order:
+        raise UsageError("stream: it has two paths, and a packet that only one of them brings is behind those of the "
+                         "other; set `allow_out_of_order` of its StreamConfig to True")
+    if config.stop_on_stop_item:
+        raise UsageError("stream: it has two paths, and the first stop item would end it before the other path's "
+                         "packets; set `stop_on_stop_item` of its StreamConfig to False")
+    if lend:
+        raise UsageError("stream: it has two paths, and buffers of two ports in one heap cannot be lent; leave `lend` "
+                         "out")
+
+
 class Ringbuffer:
     """Tells how many heaps wait for the user of a stream."""
 
@@ -72,18 +86,28 @@ class _RingStream(_Stream):
     From readers, a full queue makes the source wait: nothing is lost in files, buffers and queues, and the kernel drops
     packets of sockets (`counters["packets_lost"]`). From a port, heaps that find no room are dropped (`heaps_dropped`).
 
-    `lend`: heaps may keep so many of a port's receive buffers instead of copies.
+    `lend`: heaps may keep so many of a port's receive buffers instead of copies. `format`: of packets that are not
+    SPEAD (docs/formats.md): each is a heap, whose `payload` has its data. `second_path`: a SecondPath that brings copies
+    of a port's packets (docs/paths.md). A stream with two paths and no `config` takes packets in any order, and does not
+    end with a stop item.
     """
 
     Ringbuffer = Ringbuffer
 
     def __init__(self, thread_pool: Optional[ThreadPool] = None, config: Optional[StreamConfig] = None,
-                 ring_config: Optional[RingStreamConfig] = None, *, lend: int = 0) -> None:
+                 ring_config: Optional[RingStreamConfig] = None, *, lend: int = 0, format: str = "",
+                 second_path: Optional[SecondPath] = None) -> None:
         for value, kind, name in ((thread_pool, ThreadPool, "thread_pool"), (config, StreamConfig, "config"),
                                   (ring_config, RingStreamConfig, "ring_config")):
             if value is not None and not isinstance(value, kind):
                 raise TypeError(f"stream: {name} is {value!r}, which is no {kind.__name__}")
+        for name, given in (("format", format), ("second_path", second_path)):
+            check_setting(name, given, "stream")
+        if config is None and second_path is not None:
+            config = StreamConfig(allow_out_of_order=True, stop_on_stop_item=False)
         self._config = (config or StreamConfig())._copy()
+        if second_path is not None:
+            _check_two_paths(self._config, lend)
         self._ring_config = (ring_config or RingStreamConfig())._copy()
         self._was_full = False
         self._native = HeapStream(
@@ -99,6 +123,8 @@ class _RingStream(_Stream):
             keep_ranges=self._ring_config.incomplete_keep_payload_ranges,
             max_packet_size=65507,
             lend=lend,
+            format=format,
+            second_path=second_path,
             lcores=thread_pool.affinity if thread_pool is not None else [],
             **heap_memory(self._config, max(self._ring_config.heaps, _LEAST_QUEUE)))
 
@@ -151,12 +177,15 @@ class _RingStream(_Stream):
         """Receives no more. Heaps that wait may still be taken."""
         self._native.stop()
 
-    def add_endpoint(self, endpoint: str) -> None:
-        """Receives one more endpoint of its port ("239.1.2.3:7148"), while it runs."""
-        self._native.add_endpoint(endpoint)
+    def add_endpoint(self, endpoint: str, twin: str = "") -> None:
+        """Receives one more endpoint of its port ("239.1.2.3:7148"), while it runs.
+
+        `twin`: that of the second path, if its endpoints are others.
+        """
+        self._native.add_endpoint(endpoint, twin)
 
     def remove_endpoint(self, endpoint: str) -> None:
-        """Leaves an endpoint of its port, while it runs."""
+        """Leaves an endpoint of its port, and its twin on a second path, while it runs."""
         self._native.remove_endpoint(endpoint)
 
     def get_nowait(self) -> Any:

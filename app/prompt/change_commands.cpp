@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <string_view>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,6 +11,7 @@
 #include "config/config.hpp"
 #include "config/edit.hpp"
 #include "config/shards.hpp"
+#include "runtime/paths.hpp"
 
 /// Adds commands that change the running process.
 namespace spead::app {
@@ -70,20 +74,33 @@ void stream_enable(Context& context, const Call& call, bool enabled) {
                                       enabled ? "received" : "stopped; its counters stay"));
 }
 
+/// Returns ", on both paths" if the stream has two.
+std::string_view on_paths(const Plan& plan, const std::string& stream) {
+    const auto found = std::find_if(plan.receives.begin(), plan.receives.end(),
+                                    [&stream](const runtime::ReceivePlan& r) { return r.name == stream; });
+    return found != plan.receives.end() && runtime::has_two_paths(*found) ? ", on both paths" : "";
+}
+
 void endpoint_add(Context& context, const Call& call) {
+    const std::string stream = call.value("STREAM");
+    std::string_view paths;
     context.process.change([&](const Plan& plan) {
-        return config::add_endpoints(plan, call.value("STREAM"), call.value("ENDPOINTS"));
+        paths = on_paths(plan, stream);
+        return config::add_endpoints(plan, stream, call.value("ENDPOINTS"));
     });
     context.session.print(
-        fmt::format("stream {} also receives {}\n", call.value("STREAM"), call.value("ENDPOINTS")));
+        fmt::format("stream {} also receives {}{}\n", stream, call.value("ENDPOINTS"), paths));
 }
 
 void endpoint_delete(Context& context, const Call& call) {
+    const std::string stream = call.value("STREAM");
+    std::string_view paths;
     context.process.change([&](const Plan& plan) {
-        return config::delete_endpoints(plan, call.value("STREAM"), call.value("ENDPOINTS"));
+        paths = on_paths(plan, stream);
+        return config::delete_endpoints(plan, stream, call.value("ENDPOINTS"));
     });
     context.session.print(
-        fmt::format("stream {} no longer receives {}\n", call.value("STREAM"), call.value("ENDPOINTS")));
+        fmt::format("stream {} no longer receives {}{}\n", stream, call.value("ENDPOINTS"), paths));
 }
 
 void send_add(Context& context, const Call& call) {

@@ -355,17 +355,21 @@ Plan delete_send(const Plan& plan, const std::string& name) {
 
 Plan add_endpoints(const Plan& plan, const std::string& stream, const std::string& range) {
     const runtime::ReceivePlan& r = stream_of(plan, stream);
-    std::vector<std::string> texts = r.endpoint_texts;
-    for (std::string& text : split(range))
-        texts.push_back(std::move(text));
-    const std::string all = fmt::format("{}", fmt::join(texts, ","));
-    if (!r.path_endpoints.empty())
+    const auto with_range = [&range](std::vector<std::string> texts) {
+        for (std::string& text : split(range))
+            texts.push_back(std::move(text));
+        return fmt::format("{}", fmt::join(texts, ","));
+    };
+    std::vector<Setting> settings{{"endpoints", with_range(r.endpoint_texts)}};
+    if (r.path_endpoints == r.endpoints)
+        settings.emplace_back("path_endpoints", with_range(r.path_endpoint_texts));
+    else if (!r.path_endpoints.empty())
         throw_error("",
                     "each endpoint of stream `{0}` has a twin on its second path, and that of {1} is not "
                     "known; add both at once, with the twin in place of TWIN: `stream set {0} endpoints {2} "
                     "path_endpoints {3},TWIN`",
-                    stream, range, all, fmt::join(r.path_endpoint_texts, ","));
-    return set_stream(plan, stream, {{"endpoints", all}});
+                    stream, range, settings.front().second, fmt::join(r.path_endpoint_texts, ","));
+    return set_stream(plan, stream, settings);
 }
 
 Plan delete_endpoints(const Plan& plan, const std::string& stream, const std::string& range) {

@@ -162,6 +162,24 @@ TEST_F(EditTest, EndpointsOfTwoPathsComeAndGoTogether) {
     EXPECT_EQ(more.receives[0].path_endpoints.size(), 7U);
 }
 
+TEST_F(EditTest, WherePathsHaveTheSameEndpointsBothGetOneMore) {
+    Plan before = plan();
+    before.ports.push_back(before.ports.front());
+    before.ports.back().name = "p1";
+    before.ports.back().device = "net_ring1";
+    const std::string all = "239.1.0.0+3:7148,239.2.0.0:7148";
+    for (const std::string& second : {std::string("default"), all}) {
+        const Plan two = set_stream(before, "a", {{"paths", "p0,p1"}, {"path_endpoints", second}});
+        const Plan more = add_endpoints(two, "a", "239.9.0.0+1:7148");
+        const runtime::ReceivePlan& r = more.receives[0];
+        EXPECT_THAT(r.endpoint_texts, ElementsAre("239.1.0.0+3:7148", "239.2.0.0:7148", "239.9.0.0+1:7148"));
+        EXPECT_EQ(runtime::endpoints_of(r, 1), r.endpoints);
+        EXPECT_EQ(r.path_endpoints.empty(), second == "default") << "a list that was left out stays so";
+        const Plan less = delete_endpoints(more, "a", "239.1.0.0+3:7148");
+        EXPECT_EQ(runtime::endpoints_of(less.receives[0], 1).size(), 3U);
+    }
+}
+
 TEST_F(EditTest, RefusalsAreTheFilesOwn) {
     EXPECT_THAT(refusal([] { add_stream(plan(), "c", "p0", "239.1.0.2:7148", {}); }),
                 HasSubstr("already received by stream `a`"));

@@ -152,8 +152,9 @@ template <class Ip>
             rte_pktmbuf_read(mbuf, 0, static_cast<std::uint32_t>(have), scratch_.get()));
     }
     wire::UdpView udp;
-    if (wire::parse_udp(frame, have, length, false, udp) != PortOutcome::stream)
-        return 0;
+    if (const PortOutcome outcome = wire::parse_udp(frame, have, length, false, udp);
+        outcome != PortOutcome::stream)
+        return outcome == PortOutcome::fragment ? table_.fragments_to_ : 0;
     const Target* const target = table_.classifier_.find(udp);
     if (target == nullptr)
         return 0;

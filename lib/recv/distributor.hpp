@@ -45,6 +45,9 @@ class Distributor {
         /// are SPEAD. Throws Error when the endpoint is there already.
         void add(const Endpoint& endpoint, std::vector<std::uint16_t> destinations,
                  std::shared_ptr<FormatDecoder> format = nullptr);
+        /// Sends all IP fragments to one lcore, which puts them together. Otherwise the lcore that polls has
+        /// them.
+        void pass_fragments_to(std::uint16_t destination) noexcept { fragments_to_ = destination; }
 
       private:
         friend class Distributor;
@@ -53,6 +56,7 @@ class Distributor {
         FlowCache6 flows6_;
         std::vector<std::vector<std::uint16_t>> destinations_;
         std::vector<std::shared_ptr<FormatDecoder>> formats_;  ///< likewise; null: SPEAD
+        std::uint16_t fragments_to_ = 0;
     };
 
     /// Holds a ring to one more lcore, not in use yet.

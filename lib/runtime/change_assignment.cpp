@@ -19,17 +19,20 @@ namespace spead::runtime {
 
 namespace {
 
-/// Checks that streams stay on the lcore that puts a port's fragments together. `polled`: the lcores that
-/// poll the port, which stay so. `wanted`: with those of the streams. Throws UsageError.
-void check_reassembling_lcore(const PortPlan& p, const std::vector<unsigned>& polled,
-                              const std::vector<unsigned>& wanted) {
-    if (p.reassemble && polled.size() == 1 && wanted.size() > 1)
+/// Checks that the lcore which puts a port's fragments together gets all of them. Throws UsageError.
+void check_reassembling_lcore(const PortPlan& p, const std::vector<StreamOnPort>& streams) {
+    std::vector<unsigned> cpus;
+    for (const StreamOnPort& s : streams)
+        if (!s.endpoints.empty())
+            for (const unsigned cpu : s.cpus)
+                add_once(cpus, cpu);
+    if (p.reassemble && cpus.size() > 1)
         throw_usage(
             fmt::format("port {}", p.name),
-            "`reassemble` puts fragments together on the lcore on CPU {}, until the end of the run, and "
-            "a stream would be on CPU {}; give the stream `lcores {}`, or restart with other `lcores`",
-            polled.front(), wanted.back(), polled.front());
-    check_reassembly(p, wanted);
+            "`reassemble` needs all of the port's streams on one lcore, because the fragments of a packet "
+            "have to meet, and they would be on CPUs {}; change the `lcores` of all at once (SIGHUP, or the "
+            "API's configuration), or stop the other streams until they have moved, too",
+            fmt::join(cpus, ", "));
 }
 
 }  // namespace
@@ -175,7 +178,7 @@ QueueAssignment ChangeAssignment::queues_of(const Plan& wanted, const Cpus& cpus
         for (const StreamOnPort& s : here)
             for (const unsigned cpu : s.cpus)
                 add_once(to.port_cpus[p], cpu);
-        check_reassembling_lcore(wanted.ports[p], of_.layout.port_cpus[p], to.port_cpus[p]);
+        check_reassembling_lcore(wanted.ports[p], here);
         if (to.port_cpus[p].empty())
             continue;
         const port::PortRequest& request = of_.layout.ports[p].request;

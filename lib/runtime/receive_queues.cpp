@@ -15,6 +15,25 @@
 
 namespace spead::runtime {
 
+namespace {
+
+/// Gives the source other tables, on its lcore. If it has no streams any more, the rest of the datagrams that
+/// it has begun goes to another lcore.
+void exchange(recv::SourceTables& fresh, recv::Source& source) noexcept {
+    fresh.exchange(source);
+    if (source.lanes.empty())
+        source.give_up_fragments();
+}
+
+/// Returns the number by which the queue's distributor knows the lcore, which reads the queue.
+std::uint16_t share_of(const Queue& queue, unsigned cpu) {
+    const auto reader = std::ranges::find_if(
+        queue.readers, [cpu](const Queue::Reader& r) { return r.worker->layout->planned_cpu == cpu; });
+    return static_cast<std::uint16_t>(reader->share);
+}
+
+}  // namespace
+
 /// Returns a reader's tables for a queue assignment: the endpoints with a lane on its lcore.
 recv::SourceTables ReceiveQueues::tables_of(const Queue::Reader& reader, const QueueLayout& queue,
                                             const Deliveries& to) const {
@@ -46,9 +65,7 @@ recv::Distributor::Table ReceiveQueues::distribution(const Queue& queue, const Q
     for (const Delivery& d : to.deliveries) {
         std::vector<std::uint16_t> destinations;
         for (const unsigned cpu : d.cpus)
-            for (const Queue::Reader& r : queue.readers)
-                if (r.worker->layout->planned_cpu == cpu)
-                    destinations.push_back(static_cast<std::uint16_t>(r.share));
+            destinations.push_back(share_of(queue, cpu));
         const ReceivePlan& r = plan.receives[d.receive];
         if (!r.format.empty() && formats[d.receive] == nullptr)
             formats[d.receive] =
@@ -158,11 +175,15 @@ void ReceiveQueues::switch_queue(Queue& queue, const QueueLayout& to, const Deli
     for (std::size_t i = 0; i < tables.size(); i++)
         if (const Queue::Reader& r = queue.readers[i]; r.share != 0)
             lcores_.ask(
-                *r.worker, [](recv::SourceTables& fresh, recv::Source* source) { fresh.exchange(*source); },
+                *r.worker, [](recv::SourceTables& fresh, recv::Source* source) { exchange(fresh, *source); },
                 std::move(tables[i]), r.source);
     recv::Distributor::Table table;
-    if (queue.distributor)
+    if (queue.distributor) {
         table = distribution(queue, to, streams.plan);
+        // The streams of a port that reassembles are on one lcore.
+        if (queue.readers.front().source->reassembler != nullptr && !to.deliveries.empty())
+            table.pass_fragments_to(share_of(queue, to.deliveries.front().cpus.front()));
+    }
     // A file that nobody reads yet would be gone when its stream begins.
     const bool held = ports_[queue.port].device().capabilities().finite && to.deliveries.empty();
     lcores_.ask(
@@ -171,7 +192,7 @@ void ReceiveQueues::switch_queue(Queue& queue, const QueueLayout& to, const Deli
            recv::Source* source, bool hold) {
             if (distributor != nullptr)
                 distributor->exchange(where);
-            fresh.exchange(*source);
+            exchange(fresh, *source);
             source->held = hold;
         },
         queue.distributor.get(), std::move(table), std::move(tables.front()), queue.readers.front().source,

@@ -3,8 +3,10 @@
 """Packets of plain kernel sockets that are longer than the MTU of the wire: they come as IP fragments, and are put
 together."""
 
+import re
 import socket
 import struct
+import subprocess
 
 import namespaces  # first: it makes tests/system importable
 import harness
@@ -204,6 +206,50 @@ class Hostile(FragmentTest):
         self.assertEqual((rx["fragment"], rx["incomplete"], rx["bad_checksum"]), (8, 9, 1))
         info = report["ports"][0]["info"]["reassembly"]
         self.assertEqual((info["given_up"], info["conflicting"], info["too_many"]), (4, 1, 1))
+
+
+class Moves(FragmentTest):
+    CONFIG = """version = 1
+[runtime]
+live = true
+lcores = [0, 1]
+control = "{control}"
+[[port]]
+name = "p0"
+device = "{device}"
+reassemble = true
+[[receive]]
+name = "s0"
+port = "p0"
+endpoints = ["{group}:7148"]
+lcores = [0]
+[receive.sink]
+kind = "verify"
+[end]
+exit_on_stop = true
+"""
+
+    def test_a_stream_moves_and_its_packets_are_put_together_there(self):
+        control, plan = self.directory / "control", self.directory / "plan.toml"
+        plan.write_text(self.CONFIG.format(control=control, device=PCAP, group=GROUP4), encoding="utf-8")
+        running = self.start("run", "--config", plan, prefix=self.inside)
+        running.wait_for(lambda: GROUP4 in self.groups_joined(), f"membership of {GROUP4}")
+        sender, heaps, cut, sent = self.sender(), 0, 0, 0
+        for lcore in (0, 1, 0, 1):
+            subprocess.run([harness.program(), "attach", str(control), "--", "stream", "set", "s0", "lcores", str(lcore)],
+                           check=True, timeout=60, stdout=subprocess.DEVNULL)
+            counts = range(heaps + 1, heaps + 11)
+            more = self.send(sender, GROUP4, counts, stop=lcore == 1 and heaps == 30)
+            heaps, cut, sent = heaps + 10, cut + more[0], sent + more[1]
+            if heaps < 40:
+                running.wait_for(lambda: self.placed(control) == sent, f"{sent} packets")
+        self.assert_whole(running.wait().report, heaps, cut, sent)
+
+    @staticmethod
+    def placed(control):
+        shown = subprocess.run([harness.program(), "attach", str(control), "--", "show", "stream", "s0"], check=True,
+                               timeout=60, capture_output=True, text=True).stdout
+        return int(re.search(r"^packets.placed +(\d+)$", shown, re.M)[1])
 
 
 class Refused(FragmentTest):

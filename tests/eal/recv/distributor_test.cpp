@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/eal/recv/rig.hpp"
+#include "tests/support/fragments.hpp"
 
 namespace spead::recv::test {
 namespace {
@@ -56,6 +57,28 @@ class DistributorTest : public ::testing::Test {
     FakeRx rx{pool};
     std::unique_ptr<Distributor> distributor;
 };
+
+TEST_F(DistributorTest, PassesFragmentsToTheLcoreThatPutsThemTogether) {
+    const Bytes whole = packet(7, {}, 4000);
+    for (const std::uint16_t to : {std::uint16_t{0}, std::uint16_t{2}, std::uint16_t{1}}) {
+        spread_over(2, {0, 1, 2});
+        distributor->table().pass_fragments_to(to);
+        std::size_t sent = 0;
+        for (std::uint32_t id = 0; id < 5; id++)
+            for (const Bytes& piece : spead::test::fragments_of(whole, id, 1000)) {
+                rx.add(piece);
+                sent++;
+            }
+        rx.add(packet(0));
+        std::array<std::size_t, 3> came{};
+        while (rx.waiting() != 0)
+            came[0] += take(distributor->own()).size();
+        for (std::size_t other = 0; other < 2; other++)
+            came[other + 1] += take(distributor->share(other)).size();
+        EXPECT_GE(came[to], sent);
+        EXPECT_EQ(came[0] + came[1] + came[2], sent + 1);
+    }
+}
 
 /// Copies of a packet may differ in what is before the header, in other fields, and in the payload.
 TEST_F(DistributorTest, PassesPacketsOfAFormatOnByTheDeclaredCount) {

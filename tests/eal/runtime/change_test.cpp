@@ -310,8 +310,9 @@ TEST(Change, RefusesWhatCannotBeAndChangesNothing) {
         expect_nothing_lost(s);
 }
 
-TEST(Change, LeavesStreamsOnTheLcoreThatPutsTheirFragmentsTogether) {
+TEST(Change, MovesStreamsWhoseFragmentsAreReassembledTogether) {
     Script script;
+    script.wait([](const stats::Snapshot& s) { return s.streams[0].heaps_verified > 5; });
     script.add([](Engine& engine, const stats::Snapshot&) {
         Plan plan = engine.plan();
         plan.receives[0].lcores = {6};
@@ -319,12 +320,26 @@ TEST(Change, LeavesStreamsOnTheLcoreThatPutsTheirFragmentsTogether) {
             engine.reconfigure(plan);
             ADD_FAILURE() << "accepted";
         } catch (const Error& error) {
-            EXPECT_THAT(error.what(),
-                        AllOf(HasSubstr("port p0"), HasSubstr("on the lcore on CPU 5"),
-                              HasSubstr("would be on CPU 6"), HasSubstr("give the stream `lcores 5`")));
+            EXPECT_THAT(error.what(), AllOf(HasSubstr("port p0"), HasSubstr("on CPUs 6, 5"),
+                                            HasSubstr("all at once"), HasSubstr("stop the other streams")));
         }
     });
-    Plan plan = live_plan(1);
+    for (const unsigned cpu : {6U, 5U}) {
+        script.change([cpu](Plan& plan) {
+            for (ReceivePlan& r : plan.receives)
+                r.lcores = {cpu};
+        });
+        script.wait([from = std::uint64_t{0}](const stats::Snapshot& s) mutable {
+            from = from == 0 ? s.streams[1].heaps_verified : from;
+            return s.streams[1].heaps_verified > from + 5;
+        });
+    }
+    // One after the other: a stream that is stopped needs no lcore.
+    script.change([](Plan& plan) { plan.receives[1].enabled = false; });
+    script.change([](Plan& plan) { plan.receives[0].lcores = {6}; });
+    script.change([](Plan& plan) { plan.receives[1].lcores = {6}; });
+    script.change([](Plan& plan) { plan.receives[1].enabled = true; });
+    Plan plan = live_plan(2);
     plan.ports[0].reassemble = true;
     const Ended e = script.run(plan);
     EXPECT_THAT(e.problems, IsEmpty());

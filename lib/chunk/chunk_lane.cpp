@@ -52,7 +52,8 @@ ChunkLane::ChunkLane(const Placement& placement, ChunkWindow& window, stats::Str
     }
     declared_ = std::make_unique<Declared>(*this);
     tracked_ = std::make_unique<Tracked>(in_any_order(heaps), *declared_, part_bytes_, member_, counters_);
-    if (placement.way == Way::tracked) {
+    // A stream that moves to this lcore has found its way before.
+    if (placement.way == Way::tracked || window.is_tracked()) {
         if (part_bytes_ == 0)
             learn_part(static_cast<std::uint32_t>(heap_bytes_));
         tracked_->set_part_bytes(part_bytes_);
@@ -96,6 +97,7 @@ void ChunkLane::go_over(const heap::PacketView& view) noexcept {
     }
     tracked_->set_part_bytes(part_bytes_);
     tracks_ = true;
+    member_.window().note_tracked();
     note_way();
 }
 

@@ -50,6 +50,7 @@ ChunkWindow::ChunkWindow(const ChunkWindowConfig& config, ChunkRing& ring)
       mask_(std::bit_ceil(config.chunks) - 1),
       slots_(mask_ + 1),
       sources_(config.second_ticks),
+      newest_(std::make_shared<std::atomic<std::int64_t>>(-1)),
       retired_(std::bit_ceil(ring.capacity())),
       wanted_(mask_ + 1, -1),
       resync_(std::max<std::uint64_t>(config.max_jump, config.chunks), config.second_ticks) {}
@@ -83,6 +84,7 @@ bool ChunkWindow::is_believed(std::int64_t id, std::uint32_t source, std::uint32
     if (!resync_.vote(id, sources_.place_of(source), active_, now, votes))
         return false;
     restarts_.fetch_add(1, std::memory_order_release);
+    former_chunks_ = 0;
     close_all();
     counts_.resyncs.fetch_add(1, std::memory_order_relaxed);
     return true;
@@ -186,6 +188,14 @@ void ChunkWindow::retire_below(std::int64_t id) noexcept {
     tail_.store(id, std::memory_order_relaxed);
 }
 
+/// Returns whether the window that this one goes on from may have a chunk of the id open.
+bool ChunkWindow::was_open_before(std::int64_t id) const noexcept {
+    if (former_chunks_ == 0) [[likely]]
+        return false;
+    const std::int64_t newest = former_newest_->load(std::memory_order_relaxed);
+    return id <= newest && id > newest - former_chunks_;
+}
+
 /// Opens a chunk for an id of the window that has none. Returns null when none is free.
 Chunk* ChunkWindow::install(std::int64_t id, std::uint64_t now) noexcept {
     Chunk* const chunk = ring_.open();
@@ -194,7 +204,9 @@ Chunk* ChunkWindow::install(std::int64_t id, std::uint64_t now) noexcept {
         return nullptr;
     }
     chunk->id = id;
-    chunk->cut = id <= first_;
+    chunk->cut = id <= first_ || was_open_before(id);
+    if (id > newest_->load(std::memory_order_relaxed))
+        newest_->store(id, std::memory_order_relaxed);
     chunk->stream = config_.stream;
     chunk->opened = now;
     chunk->last_used.store(now, std::memory_order_relaxed);

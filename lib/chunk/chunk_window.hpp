@@ -86,6 +86,15 @@ class ChunkWindow {
     std::size_t retired() const noexcept { return retired_count_.load(std::memory_order_relaxed); }
     /// Returns the highest id of the window; -1: none was opened yet. Any thread.
     std::int64_t head() const noexcept { return head_.load(std::memory_order_relaxed); }
+    /// Says that `former`, with the same ids, ends as this one begins. The chunks that it had open are cut
+    /// here, too: some of their heaps are there. Before the first packet.
+    void goes_on_from(const ChunkWindow& former) noexcept {
+        former_newest_ = former.newest_;
+        former_chunks_ = former.config_.chunks;
+    }
+    /// Says, and tells, that only the first packets of heaps have the items of the placement. Any thread.
+    void note_tracked() noexcept { tracked_.store(true, std::memory_order_release); }
+    bool is_tracked() const noexcept { return tracked_.load(std::memory_order_acquire); }
     /// Agrees on the payload bytes of a packet, and so on the parts of a heap of `heap_bytes`: the first one
     /// to say so decides. Returns the agreed bytes.
     std::uint32_t agree_on_parts(std::uint32_t part_bytes, std::uint64_t heap_bytes) noexcept;
@@ -132,6 +141,7 @@ class ChunkWindow {
     std::uint64_t retire_through(std::int64_t id) noexcept;
     void retire_below(std::int64_t id) noexcept;
     Chunk* install(std::int64_t id, std::uint64_t now) noexcept;
+    bool was_open_before(std::int64_t id) const noexcept;
     void count_shortage(std::int64_t id) noexcept;
     void publish() noexcept;
     void note_oldest() noexcept;
@@ -156,13 +166,18 @@ class ChunkWindow {
     /// Holds the payload bytes of a packet << 32 | the parts of a heap; 0: not agreed yet.
     std::atomic<std::uint64_t> parts_{0};
     std::atomic<std::uint32_t> restarts_{0};  ///< times that the window began anew after a vote
+    std::atomic<bool> tracked_{false};
     ActiveSources sources_;
+    /// Holds the highest id that ever had a chunk; -1: none had. Windows that go on from this one read it.
+    std::shared_ptr<std::atomic<std::int64_t>> newest_;
+    std::shared_ptr<const std::atomic<std::int64_t>> former_newest_;
     // Guarded by the turn.
     std::vector<Retired> retired_;  ///< ring of a power of two, in order of retirement
     std::size_t retired_first_ = 0;
     std::size_t retired_end_ = 0;
     bool changed_ = false;              ///< slots, since the last token
     std::int64_t first_ = -1;           ///< id that the window began with
+    std::uint32_t former_chunks_ = 0;   ///< of the window that this one goes on from; 0: ids are others now
     std::vector<std::int64_t> wanted_;  ///< by slot: the last id that found no free chunk; -1: none
     Resync resync_;
     std::size_t active_ = 0;           ///< sources

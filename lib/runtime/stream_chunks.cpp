@@ -173,6 +173,16 @@ std::unique_ptr<chunk::ChunkLane> StreamChunks::make_lane(stats::StreamCounters&
     return lane;
 }
 
+void StreamChunks::goes_on_from(const StreamChunks& former) noexcept {
+    if (!own_window_ || !former.own_window_)
+        return;
+    const chunk::Axis& time = placement_->axes[placement_->time_axis()];
+    const chunk::Axis& before = former.placement_->axes[former.placement_->time_axis()];
+    if (time.term == before.term && time.count == before.count &&
+        placement_->time_bits() == former.placement_->time_bits())
+        own_window_->goes_on_from(*former.own_window_);
+}
+
 void StreamChunks::close() noexcept {
     if (filling_) {
         if (std::exchange(joined_, false)) {

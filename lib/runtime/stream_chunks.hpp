@@ -57,6 +57,9 @@ class StreamChunks {
     /// tracked way. Throws UsageError when there are too many lanes.
     std::unique_ptr<chunk::ChunkLane> make_lane(stats::StreamCounters& counters, bool can_wait,
                                                 const heap::WindowConfig& heaps = {});
+    /// Says that `former` ends as these chunks begin (ChunkWindow::goes_on_from), if both number chunks
+    /// alike. Before the first lane.
+    void goes_on_from(const StreamChunks& former) noexcept;
     const Sink& sink() const noexcept { return *sink_; }
     chunk::ChunkWindow& window() noexcept { return window_; }
 

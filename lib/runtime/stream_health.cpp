@@ -42,7 +42,7 @@ StreamHealth::Counts StreamHealth::counts_of(const stats::StreamSnapshot& s) {
     // Losses of chunks that several streams fill are reported once.
     if (!s.chunks_counted_with.empty())
         return c;
-    c.cut = s.cut_at_start.by_change;
+    c.cut = s.cut_at_start.by_change + s.cut_at_start.by_join;
     if (s.chunks.buffers != 0) {
         c.heaps = s.chunks.heaps_expected - std::min(s.chunks.heaps_expected, s.chunks.heaps_cut) +
                   s.chunks.heaps_skipped;
@@ -166,7 +166,7 @@ void StreamHealth::judge(double now, const Counts& counts) {
                       "{} of {} {} lost within {:.1f} s, more than {:g} %{}", lost, counted(heaps, "heaps"),
                       word_for(lost, "was", "were"), seconds, limits_.loss_threshold * 100,
                       cut == 0 ? std::string()
-                               : fmt::format("; a change of the stream or its port cut {} more", cut)));
+                               : fmt::format("; the join of a group, or a change, cut {} more", cut)));
         } else if (losing_ && part <= limits_.loss_threshold / 2) {
             losing_ = false;
         }

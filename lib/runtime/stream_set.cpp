@@ -118,6 +118,8 @@ const StreamLane* lane_on(const Stream& stream, const Worker& worker) {
 }
 
 void Stream::replace_chunks(std::shared_ptr<StreamChunks> successor) {
+    if (chunks && successor)
+        successor->goes_on_from(*chunks);
     if (chunks)
         former_chunks.push_back(std::move(chunks));
     chunks = std::move(successor);

@@ -93,7 +93,9 @@ class ChunkFindings {
 
     std::vector<Finding> all() {
         for (const Refusal& r : kRefusals)
-            add(Cause::misplaced, Stage::packet, packets_of(s_, r.outcome), "packets", r.what, fixes_of(r));
+            add(Cause::misplaced, Stage::packet,
+                packets_of(s_, r.outcome) - (r.outcome == PacketOutcome::no_item ? cut_packets() : 0),
+                "packets", r.what, fixes_of(r));
         callback_slow();
         cut_otherwise();
         max_live();
@@ -120,6 +122,11 @@ class ChunkFindings {
              Cures cures) {
         if (count != 0)
             all_.push_back({cause, stage, s_.name, count, unit, std::move(what), std::move(cures)});
+    }
+
+    /// Returns the packets without the items of their heaps, whose first ones came before a change.
+    std::uint64_t cut_packets() const {
+        return std::min(s_.cut_at_start.packets, packets_of(s_, PacketOutcome::no_item));
     }
 
     Cures fixes_of(const Refusal& r) const {
@@ -291,11 +298,13 @@ class ChunkFindings {
     /// Finds missing heaps that losses on this machine do not explain: a packet that was lost or refused
     /// leaves at most one heap incomplete.
     void missing() {
-        const std::uint64_t explained = missed_ + lost_packets_of_chunks(s_);
+        // Heaps that a change has cut are not among the explained ones.
+        const std::uint64_t explained = missed_ + lost_packets_of_chunks(s_) - cut_packets();
         const std::uint64_t unexplained =
             s_.chunks.heaps_missing - std::min(explained, s_.chunks.heaps_missing);
         const std::string_view beyond = beyond_losses_here(explained != 0);
-        const std::uint64_t by_change = std::min(unexplained, s_.cut_at_start.by_change);
+        const std::uint64_t by_change =
+            std::min(unexplained, std::max(s_.cut_at_start.by_change, cut_packets()));
         add(Cause::cut_by_change, Stage::window, by_change + s_.cut_at_start.in_chunks, "heaps",
             fmt::format("are missing in chunks {}: {}", beyond, kUnderWay), std::string(kNothingToDo));
         if (unexplained == 0)

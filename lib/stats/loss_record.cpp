@@ -24,6 +24,9 @@ constexpr double kInterrupted = 0.002;
 /// group end, if heaps have no time-out.
 constexpr double kSettling = 2;
 
+/// Holds the seconds after a change in which packets arrive that were on their way between two lcores.
+constexpr double kBetweenLcores = 0.1;
+
 double share(std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? 0 : std::min(1.0, static_cast<double>(part) / static_cast<double>(whole));
 }
@@ -40,6 +43,16 @@ std::uint64_t incomplete_heaps(const StreamSnapshot& s) {
     return s.chunks.any() ? s.chunks.heaps_missing
                           : s.heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)] +
                                 s.heaps_ended[static_cast<std::size_t>(HeapEnd::timed_out)];
+}
+
+std::uint64_t packets_without_item(const StreamSnapshot& s) {
+    return s.packets[static_cast<std::size_t>(PacketOutcome::no_item)];
+}
+
+/// Returns the packets of so many heaps of the tracked way; 0: it is not known.
+std::uint64_t packets_of_heaps(const StreamSnapshot& s, std::uint64_t heaps) {
+    const std::uint64_t placed = s.packets[static_cast<std::size_t>(PacketOutcome::placed)];
+    return s.heaps_started == 0 ? 0 : heaps * (placed / s.heaps_started + 1);
 }
 
 bool polls(const LcoreSnapshot& l, const std::string& port) {
@@ -133,7 +146,22 @@ std::vector<LcoreSnapshot> LossRecord::interval_of(const Snapshot& now) {
     return interval;
 }
 
+/// Notes the packets that became unmatched. At a move they may be a stream's: those that were on their way to
+/// its former lcore.
+void LossRecord::look_at_unmatched(const Snapshot& now) {
+    for (const StreamSnapshot& s : now.streams)
+        streams_[s.number].unmatched = 0;
+    for (const PortSnapshot& p : now.ports) {
+        const std::uint64_t all = p.rx[static_cast<std::size_t>(PortOutcome::unmatched)];
+        const std::uint64_t fresh = grown(all, std::exchange(ports_[p.name].unmatched, all));
+        for (const StreamSnapshot& s : now.streams)
+            if (s.comes_by(p.name))
+                streams_[s.number].unmatched += fresh;
+    }
+}
+
 void LossRecord::observe(Snapshot& now) {
+    look_at_unmatched(now);
     const std::vector<LcoreSnapshot> interval = interval_of(now);
     const double seconds = now.duration_s - seen_s_;
     seen_s_ = now.duration_s;
@@ -167,39 +195,70 @@ void LossRecord::Cutting::look(const StreamSnapshot& s, double seconds) noexcept
     opened = s.chunks.opened;
     incomplete = incomplete_heaps(s);
     in_cut_chunks = s.chunks.heaps_cut;
+    without_item = packets_without_item(s);
 }
 
-/// Counts heaps that stayed incomplete while the first ones of an endpoint may still be open.
+/// Detects the first packets of endpoints, and counts what their joins have cut.
 void LossRecord::observe_joins(StreamCounts& before, StreamSnapshot& s, double seconds) {
-    const auto endpoints = static_cast<std::uint64_t>(
-        std::ranges::count_if(s.by_endpoint, [](const EndpointSnapshot& e) { return e.packets != 0; }));
+    const auto endpoints_that = [&s](auto&& is) {
+        return static_cast<std::uint64_t>(std::ranges::count_if(s.by_endpoint, is));
+    };
+    const std::uint64_t endpoints = endpoints_that([](const EndpointSnapshot& e) { return e.packets != 0; });
+    before.first = std::max(
+        before.first, endpoints_that([](const EndpointSnapshot& e) { return e.packets != 0 && !e.not_new; }));
     if (endpoints > before.endpoints)
         before.joins.settling = settling(s, seconds);
-    if (before.joins.holds())
-        before.cut.heaps += grown(incomplete_heaps(s), before.joins.incomplete);
-    before.joins.look(s, seconds);
+    count_joins(before, s, seconds);
     before.endpoints = endpoints;
     before.cut.is_known = true;
     s.cut_at_start = before.cut;
 }
 
+/// Counts heaps that stayed incomplete while the first ones of an endpoint may still be open.
+void LossRecord::count_joins(StreamCounts& before, StreamSnapshot& s, double seconds) {
+    if (before.joins.holds())
+        before.cut.heaps += grown(incomplete_heaps(s), before.joins.incomplete);
+    if (!s.chunks.any())
+        before.cut.by_join = std::min(before.cut.heaps, before.first);
+    before.joins.look(s, seconds);
+}
+
 /// Counts heaps that stayed incomplete, or whose chunk was cut, because of a change.
 void LossRecord::observe_change(StreamCounts& before, StreamSnapshot& s, double seconds) {
     if (before.change.holds()) {
+        if (seconds <= before.changed_s + kBetweenLcores)
+            before.under_way += before.unmatched;
         const std::uint64_t by_change =
             std::min(grown(incomplete_heaps(s), before.change.incomplete), before.under_way);
         before.cut.by_change += by_change;
         before.under_way -= by_change;
         before.cut.in_chunks += grown(s.chunks.heaps_cut, before.change.in_cut_chunks);
+        before.without_item += grown(packets_without_item(s), before.change.without_item);
+        if (s.chunks.any())
+            before.cut.packets = std::max(before.cut.packets,
+                                          std::min(before.without_item, packets_of_heaps(s, before.halves)));
     }
     before.change.look(s, seconds);
-    before.live = s.heaps_live;
+    // The most of late: heaps of many senders begin and end together.
+    before.live = std::max(s.heaps_live, before.live - (before.live + 7) / 8);
+    before.received = s.received;
     s.cut_at_start = before.cut;
 }
 
 void LossRecord::follow(Snapshot& now) {
-    for (StreamSnapshot& s : now.streams)
-        observe_change(streams_[s.number], s, now.duration_s);
+    look_at_unmatched(now);
+    for (StreamSnapshot& s : now.streams) {
+        StreamCounts& before = streams_[s.number];
+        // The first detailed look may come after the health of the stream was judged.
+        if (before.received == 0 && s.received != 0 && before.endpoints == 0) {
+            before.joins.settling = settling(s, now.duration_s);
+            before.first = std::max<std::uint64_t>(s.endpoints.size(), 1);
+        }
+        // Heaps that end before the join is known are counted then.
+        if (before.joins.holds())
+            count_joins(before, s, now.duration_s);
+        observe_change(before, s, now.duration_s);
+    }
 }
 
 /// Returns whether the stream was changed, or one that fills chunks with it.
@@ -216,6 +275,7 @@ bool LossRecord::is_changed(const StreamSnapshot& s, const Snapshot& now,
 void LossRecord::settle(Snapshot& now, const std::vector<std::string>& changed) {
     (void)interval_of(now);
     seen_s_ = now.duration_s;
+    look_at_unmatched(now);
     for (PortSnapshot& p : now.ports) {
         PortCounts& before = ports_[p.name];
         MissedWhile& why = before.evidence;
@@ -246,6 +306,8 @@ void LossRecord::settle(Snapshot& now, const std::vector<std::string>& changed) 
             // Of each endpoint, one more may have begun on each lcore while nobody looked.
             before.under_way =
                 before.live + before.endpoints * std::max<std::size_t>(s.settings.cpus.size(), 1);
+            before.halves += before.under_way;
+            before.changed_s = now.duration_s;
             before.change.settling = settling(s, now.duration_s);
         }
         observe_joins(before, s, now.duration_s);

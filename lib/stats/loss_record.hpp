@@ -33,6 +33,7 @@ class LossRecord {
         std::uint64_t bursts = 0;
         std::uint64_t full_bursts = 0;
         std::uint64_t gather_full = 0;
+        std::uint64_t unmatched = 0;
         MissedWhile evidence;
     };
     /// Holds the time in which heaps end that were cut in two.
@@ -53,6 +54,7 @@ class LossRecord {
         std::uint64_t opened = 0;
         std::uint64_t incomplete = 0;
         std::uint64_t in_cut_chunks = 0;
+        std::uint64_t without_item = 0;  ///< packets
 
         bool holds() const noexcept { return settling.holds(seen_s, started, opened); }
         void look(const StreamSnapshot& s, double seconds) noexcept;
@@ -61,10 +63,16 @@ class LossRecord {
         std::uint64_t dropped_full = 0;
         std::uint64_t no_memory = 0;
         std::uint64_t endpoints = 0;  ///< with packets
+        std::uint64_t first = 0;      ///< of them: those whose first packets have been seen
         std::uint64_t live = 0;
-        Cutting joins;                ///< at the last detailed look
-        Cutting change;               ///< at the last look
-        std::uint64_t under_way = 0;  ///< heaps at the last change that have not stayed incomplete since
+        std::uint64_t received = 0;
+        std::uint64_t unmatched = 0;     ///< packets of its ports since the look before
+        double changed_s = -1;           ///< at the last change
+        Cutting joins;                   ///< at the last detailed look
+        Cutting change;                  ///< at the last look
+        std::uint64_t under_way = 0;     ///< heaps at the last change that have not stayed incomplete since
+        std::uint64_t halves = 0;        ///< heaps that may have been under way at all changes
+        std::uint64_t without_item = 0;  ///< packets soon after changes
         CutAtStart cut;
         DroppedWhile dropped;
         double full_s = 0;  ///< since the last loss, as the next
@@ -74,11 +82,13 @@ class LossRecord {
     };
 
     std::vector<LcoreSnapshot> interval_of(const Snapshot& now);
+    void look_at_unmatched(const Snapshot& now);
     static std::uint64_t new_missed(PortCounts& before, const PortSnapshot& p);
     void observe_port(PortSnapshot& now, const std::vector<LcoreSnapshot>& interval, double ticks_per_second);
     void observe_stream(StreamSnapshot& now, double seconds);
     static void observe_spell(StreamCounts& before, std::uint64_t dropped, bool full, double seconds);
     static void observe_joins(StreamCounts& before, StreamSnapshot& now, double seconds);
+    static void count_joins(StreamCounts& before, StreamSnapshot& now, double seconds);
     static void observe_change(StreamCounts& before, StreamSnapshot& now, double seconds);
     static Settling settling(const StreamSnapshot& s, double seconds);
     static bool is_changed(const StreamSnapshot& s, const Snapshot& now,

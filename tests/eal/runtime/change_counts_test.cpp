@@ -246,5 +246,60 @@ TEST(ChangeCounts, HeapsThatAChangeCutsInTwoAreNotLostInTheNetwork) {
     EXPECT_EQ(cut, incomplete(e.stream()));
 }
 
+/// Makes a stream whose heaps lie in chunks, and four antennas that send heaps of eight packets to it.
+Plan chunk_plan(const std::string& way) {
+    Plan plan = live_plan(1);
+    SendPlan& d = plan.sends[0];
+    d.pattern = HeapPattern::p3;
+    d.senders = 4;
+    d.heap_size = 65536;
+    d.max_packet_size = 8264;
+    d.max_heaps = 8;
+    d.address_bits = 48;
+    d.repeat_items = way == "direct";
+    d.rate = 40e6;
+    ReceivePlan& r = plan.receives[0];
+    r.max_packet_size = 8320;
+    r.sink.kind = SinkKind::null;
+    r.chunk.emplace().placement =
+        "heap 65536; time: item 0x1600 / 2097152 [4]; axis antenna: item 0x4101 [4]; " + way;
+    r.chunk->chunks = 8;
+    return plan;
+}
+
+/// Tests that such heaps of chunks are the change's, too. The chunks themselves go on.
+TEST(ChangeCounts, HeapsOfChunksThatAMoveCutsInTwoAreNotLostInTheNetwork) {
+    for (const std::string way : {"direct", "tracked", "automatic"}) {
+        SCOPED_TRACE(way);
+        Script script;
+        const auto fill_more = [&script] {
+            script.wait([from = std::uint64_t{0}](const stats::Snapshot& s) mutable {
+                from = from == 0 ? s.streams[0].chunks.taken + 1 : from;
+                return s.streams[0].chunks.taken > from + 6;
+            });
+        };
+        fill_more();
+        for (const unsigned lcore : {6U, 5U, 6U, 5U}) {
+            script.change([lcore](Plan& p) { p.receives[0].lcores = {lcore}; });
+            fill_more();
+        }
+        const Ended e = script.run(chunk_plan(way));
+        const stats::StreamSnapshot& s = e.stream();
+        std::uint64_t cut = 0;
+        for (const stats::Finding& f : stats::findings_of(e.last)) {
+            // The stream finds the tracked way by its first heaps.
+            const bool at_start = way == "automatic" && f.cause == stats::Cause::misplaced;
+            EXPECT_TRUE(at_start || f.cause == stats::Cause::cut_by_change) << f.sentence();
+            cut += f.cause == stats::Cause::cut_by_change ? f.count : 0;
+        }
+        // Chunks that the end has cut are near a change.
+        EXPECT_GE(cut, way == "automatic" ? 0 : s.chunks.heaps_missing);
+        EXPECT_LE(cut, s.chunks.heaps_missing + s.chunks.heaps_cut);
+        EXPECT_EQ(s.packets[static_cast<std::size_t>(PacketOutcome::late)], 0U);
+        const std::uint64_t without_item = s.packets[static_cast<std::size_t>(PacketOutcome::no_item)];
+        EXPECT_EQ(without_item != 0, way != "direct") << without_item;
+    }
+}
+
 }  // namespace
 }  // namespace spead::runtime::test

@@ -74,6 +74,22 @@ TEST(ChunkLane, GoesTheDirectWayWhileEveryPacketTells) {
     }
 }
 
+TEST(ChunkLane, OneThatComesLaterKnowsTheWay) {
+    LaneRig rig;
+    rig.give(part(0, 0, true));
+    rig.give(part(0, 512, false));
+    ASSERT_TRUE(rig.lane.tracks());
+    stats::StreamCounters counters;
+    ChunkLane later(rig.placement, rig.window, counters, false, tracked_window());
+    EXPECT_TRUE(later.tracks());
+    EXPECT_EQ(counters.goes_tracked, 1U);
+    for (std::uint64_t at = 0; at < 2048; at += 512) {
+        EXPECT_EQ(later.accept(part(1, at, at == 0).view(), 0, true).outcome, placed);
+        later.boundary();
+    }
+    EXPECT_EQ(counters.heaps_ended[static_cast<std::size_t>(HeapEnd::complete)], 1U);
+}
+
 TEST(ChunkLane, GoesOverToTheTrackedWayWhenAPacketTellsNothing) {
     LaneRig rig;
     EXPECT_EQ(rig.give(part(0, 0, true)), placed);

@@ -301,6 +301,35 @@ TEST(ChunkWindow, ChunksThatItBeganAndEndedWithAreCut) {
     EXPECT_EQ(cut, (Ids{6, 7, 9, 10}));
 }
 
+TEST(ChunkWindow, ChunksThatTheWindowBeforeHadOpenAreCut) {
+    WindowRig before(8, {.chunks = 3});
+    before.open(6);
+    WindowRig rig(8, {.chunks = 2});
+    rig.window->goes_on_from(*before.window);
+    const auto is_cut = [&rig](std::int64_t id) { return rig.members[0]->find(id)->cut; };
+    // Its last packets come while the new window is there.
+    before.open(8);
+    before.members[0]->leave();
+    rig.open(7);
+    rig.open(8);
+    EXPECT_TRUE(is_cut(7));
+    EXPECT_TRUE(is_cut(8)) << "some heaps are in the chunk of the window before";
+    rig.open(9);
+    EXPECT_FALSE(is_cut(9));
+}
+
+TEST(ChunkWindow, ChunksLongBeforeThoseOfTheWindowBeforeAreWhole) {
+    WindowRig before(8, {.chunks = 2});
+    before.open(1000);
+    WindowRig rig(8, {.chunks = 2});
+    rig.window->goes_on_from(*before.window);
+    // The time has wrapped.
+    rig.open(0);
+    rig.open(1);
+    EXPECT_TRUE(rig.members[0]->find(0)->cut) << "it began with this one";
+    EXPECT_FALSE(rig.members[0]->find(1)->cut);
+}
+
 TEST(ChunkWindow, WantedChunksCountOnceEachWhicheverPacketComes) {
     WindowRig rig(2, {.chunks = 2});
     rig.open(0);

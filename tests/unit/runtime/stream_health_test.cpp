@@ -165,21 +165,22 @@ TEST(StreamHealth, CountsWhatWasLost) {
     EXPECT_EQ(c.lost, 11U) << "evicted, timed out, thrown away; not what the end of the run cut off";
 }
 
-TEST(StreamHealth, HeapsThatAChangeCutAreNoLossOfTheStream) {
+TEST(StreamHealth, HeapsThatAJoinOrAChangeCutAreNoLossOfTheStream) {
     WatchedStream w({0, 0.1, 0});
     w.counts.cut += 30;
     EXPECT_THAT(w.step(1, 100, 30), IsEmpty()) << w.text;
     EXPECT_EQ(w.health.state(), "ok");
     w.counts.cut += 5;
     EXPECT_THAT(w.step(1, 100, 16), ElementsAre(StreamEvent::losing));
-    EXPECT_EQ(
-        w.text,
-        "11 of 100 heaps were lost within 1.0 s, more than 10 %; a change of the stream or its port cut 5 "
-        "more");
+    EXPECT_EQ(w.text,
+              "11 of 100 heaps were lost within 1.0 s, more than 10 %; the join of a group, or a change, "
+              "cut 5 more");
     stats::StreamSnapshot s;
     s.heaps_ended = {10, 1, 2, 4};
     s.cut_at_start.by_change = 2;
-    EXPECT_EQ(StreamHealth::counts_of(s).cut, 2U);
+    s.cut_at_start.heaps = 9;
+    s.cut_at_start.by_join = 3;
+    EXPECT_EQ(StreamHealth::counts_of(s).cut, 5U);
 }
 
 TEST(StreamHealth, HeapsThatAreMissingInChunksAreLost) {

@@ -380,7 +380,8 @@ TEST(LocalStream, AsksItsFilter) {
 TEST(LocalStream, PacketsOfADeclaredFormatAreHeaps) {
     RecvConfig c = local_stream();
     c.format =
-        "header 16; field n: u64 at 0; field kind: u64 at 8 & 0xFF; item 0x1600: n; item 0x1601: kind; "
+        "header 16; field n: u64 at 0 & 0xFFFF; field kind: u64 at 8 & 0xFF; item 0x1600: n; item 0x1601: "
+        "kind; "
         "count n";
     InprocQueue queue;
     RecvStream stream(c, Reader::queue(queue));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Tests which heaps that stayed incomplete are said to be cut by a join or by a change.
+#include <array>
 #include <gmock/gmock.h>
 #include <vector>
 
@@ -209,6 +210,90 @@ TEST(CutHeaps, ThoseOfChunksThatTheChangeCutAreTheChanges) {
     }
     run.stream().chunks.heaps_cut += 5;
     EXPECT_EQ(run.look(log)[0].count, 4U) << "the run ended with these";
+}
+
+/// Tests the tracked way of chunks, where the first packet of a heap has the items.
+TEST(CutHeaps, PacketsOfHeapsThatAChangeCutAreNotMisplaced) {
+    Watched run;
+    FindingLog log;
+    run.stream().chunks.buffers = 8;
+    settle_down(run, log);
+    std::array<std::uint64_t, kPacketOutcomes>& packets = run.stream().packets;
+    packets[static_cast<std::size_t>(PacketOutcome::placed)] = 8 * run.stream().heaps_started;
+    run.look(log);
+    run.change(log, {"s0"});
+    run.pass();
+    run.stream().received += 20;
+    packets[static_cast<std::size_t>(PacketOutcome::no_item)] = 20;
+    run.stream().chunks.heaps_missing = 3;
+    run.stream().chunks.heaps_expected = 100;
+    std::vector<Finding> found = run.look(log);
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_EQ(found[0].cause, Cause::cut_by_change);
+    EXPECT_EQ(found[0].count, 3U) << "two were live, and a third one may have begun";
+    run.pass();
+    run.stream().received += 50;
+    packets[static_cast<std::size_t>(PacketOutcome::no_item)] += 50;
+    found = run.look(log);
+    ASSERT_THAT(found, SizeIs(1)) << "these explain the heaps, too";
+    EXPECT_EQ(found[0].cause, Cause::misplaced);
+    EXPECT_EQ(found[0].count, 70U - 3 * 9) << "nine packets of each heap at most";
+}
+
+/// Tests the direct way of chunks, whose heaps nobody counts while they are under way.
+TEST(CutHeaps, PacketsBetweenLcoresAreTheChanges) {
+    Watched run;
+    FindingLog log;
+    run.stream().chunks.buffers = 8;
+    settle_down(run, log);
+    run.stream().heaps_live = 0;
+    run.look(log);
+    std::uint64_t& unmatched = run.port().rx[static_cast<std::size_t>(PortOutcome::unmatched)];
+    for (int i = 0; i < 60; i++) {
+        run.pass();
+        run.look(log);
+    }
+    unmatched += 32;
+    run.change(log, {"s0"});
+    run.pass();
+    run.stream().received += 20;
+    run.stream().chunks.heaps_missing = 4;
+    run.stream().chunks.heaps_expected = 100;
+    std::vector<Finding> found = run.look(log);
+    std::erase_if(found, [](const Finding& f) { return f.where != "s0" || f.until_s > 0; });
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_EQ(found[0].cause, Cause::cut_by_change);
+    EXPECT_EQ(found[0].count, 4U);
+}
+
+TEST(CutHeaps, AJoinCutsNoMoreThanAHeapOfEachEndpoint) {
+    Watched run;
+    FindingLog log;
+    run.stream().received = 0;
+    run.stream().endpoints = {"239.1.2.3:7148"};
+    run.look(log);
+    const auto cut = [&](std::uint64_t evicted) {
+        run.pass();
+        run.stream().received += 100;
+        run.stream().heaps_started += 10;
+        run.stream().heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)] = evicted;
+        Snapshot between = run.now();
+        between.streams[0].by_endpoint.clear();
+        log.follow(between);
+        return between.streams[0].cut_at_start.by_join;
+    };
+    EXPECT_EQ(cut(0), 0U);
+    EXPECT_EQ(cut(1), 1U) << "before any look at endpoints";
+    EXPECT_EQ(cut(3), 1U);
+    run.stream().by_endpoint = {{"239.1.2.3:7148", 300, 0}, {"239.1.2.4:7148", 10, 0}};
+    run.look(log);
+    EXPECT_EQ(cut(5), 2U);
+    for (int i = 0; i < 60; i++)
+        run.pass();
+    run.look(log);
+    run.stream().by_endpoint.push_back({"239.1.2.5:7148", 10, 0});
+    run.look(log);
+    EXPECT_EQ(cut(6), 3U) << "a third one was added";
 }
 
 TEST(CutHeaps, LooksBetweenKnowThemToo) {

@@ -27,8 +27,8 @@ runtime::Plan set_stream(const runtime::Plan& plan, const std::string& name,
 runtime::Plan delete_stream(const runtime::Plan& plan, const std::string& name);
 
 /// Adds the endpoints of `range` ("239.1.2.0+3:7148"). An endpoint is in a stream once, and in one stream
-/// only. Where both paths of a stream have the same endpoints, it adds them to both. Throws for a stream whose
-/// second path has other ones: their twins are not known.
+/// only. Where both paths of a stream have the same endpoints, it adds them to both. Throws for a stream
+/// whose second path has other ones: their twins are not known.
 runtime::Plan add_endpoints(const runtime::Plan& plan, const std::string& stream, const std::string& range);
 /// Removes the endpoints of `range`, which must all be in the stream, and their twins in `path_endpoints`.
 /// Ranges that lose some are split.

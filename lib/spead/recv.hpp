@@ -300,8 +300,8 @@ class SPEAD_API RecvStream {
     /// Reader::queue).
     void add_endpoint(const std::string& endpoint);
     void add_endpoint(const std::string& endpoint, const std::string& twin);
-    /// Leaves these endpoints, and their twins on a second path. Live heaps go on. The last endpoint cannot be
-    /// removed; call stop() instead.
+    /// Leaves these endpoints, and their twins on a second path. Live heaps go on. The last endpoint cannot
+    /// be removed; call stop() instead.
     void remove_endpoint(const std::string& endpoint);
     /// Receives on the lcores of these CPUs from now on; empty: on the least busy one. The stream begins with
     /// new windows, so its live heaps end incomplete. Throws UsageError for a stream without a session.

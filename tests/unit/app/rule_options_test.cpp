@@ -11,7 +11,7 @@ using test::expect_refused;
 
 TEST(RuleOptions, RulesNameTheOptionsOfTheKeysThatTheyName) {
     const std::string two = "recv --port a --port b --two-paths 239.1.2.3:7148 ";
-    expect_refused(two + "--path-skew 2s", {"(--history-time)", "(--path-skew)"});
+    expect_refused(two + "--path-skew 2s --history-time 1s", {"(--history-time)", "(--path-skew)"});
     expect_refused(two + "--history 0", {"(--history)", "(--path-skew)"});
     expect_refused(two + "--heap-timeout 10ms", {"(--heap-timeout)", "(--path-skew)"});
     expect_refused(two + "--in-order", {"leave out `in_order` (--in-order)"});

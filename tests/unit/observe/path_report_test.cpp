@@ -32,12 +32,12 @@ std::vector<stats::Finding> findings(const stats::StreamSnapshot& s) {
 
 TEST(PathReport, HasEveryCountOfBothPaths) {
     const Json paths = paths_json(two_paths());
-    EXPECT_EQ(
-        paths.dump(),
-        R"([{"port":"p0","endpoints":["239.1.2.3:7148"],"received":194,"used":100,"redundant":80,)"
-        R"("repeated":4,"late":5,"control":0,"missing":10,"forgotten":0,"used_bytes":100000},)"
-        R"({"port":"p1","endpoints":["239.2.2.3:7148","239.2.2.4:7148"],"received":130,"used":90,)"
-        R"("redundant":40,"repeated":0,"late":0,"control":0,"missing":60,"forgotten":0,"used_bytes":90000}])");
+    EXPECT_EQ(paths.dump(),
+              R"([{"port":"p0","endpoints":["239.1.2.3:7148"],"received":194,"used":100,"redundant":80,)"
+              R"("repeated":4,"late":5,"control":0,"missing":10,"forgotten":0,"used_bytes":100000},)"
+              R"({"port":"p1","endpoints":["239.2.2.3:7148","239.2.2.4:7148"],"received":130,"used":90,)"
+              R"("redundant":40,"repeated":0,"late":0,"control":0,"missing":60,"forgotten":0,)"
+              R"("used_bytes":90000}])");
 }
 
 TEST(PathReport, ShowsControlAndCopiesThatCameTooLate) {

@@ -23,7 +23,7 @@ class Suspects {
 
     bool any() const noexcept { return any_; }
 
-    /// `counts`: it is a ghost for reports, too, and no heap of which others were lost.
+    /// Notes a ghost. `counts`: reports call it one, too; it is no heap whose other packets were lost.
     void made_ghost(std::uint32_t source, bool counts = true) noexcept {
         Suspect* s = find(source);
         if (s == nullptr) {

@@ -252,8 +252,8 @@ bool Window::has_little(const Record& r) const noexcept {
 }
 
 /// Books a heap that is given up after a packet or two. Its count is not remembered, so that it neither fills
-/// the history nor keeps a heap with this count away. If the heap had few packets, it is no ghost for
-/// reports, and is delivered like others.
+/// the history nor keeps a heap with this count away. If a quarter of its packets came, it is no
+/// ghost for reports, and is delivered like others.
 void Window::note_ghost(Record& r) noexcept {
     const bool counts = has_little(r);
     suspects_.made_ghost(r.source, counts);

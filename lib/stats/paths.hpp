@@ -45,7 +45,7 @@ inline std::uint64_t missing_packets(const StreamSnapshot& s, std::size_t path) 
 /// Returns the packets that the other path brought, and this one did not: it has brought later ones, or had
 /// the time to bring them. Those before its first packet are not among them.
 inline std::uint64_t lost_packets(const StreamSnapshot& s, std::size_t path) noexcept {
-    // What it has passed includes copies that were taken for new packets.
+    // Copies that were taken for new packets are among those that it has passed.
     const std::uint64_t own = timely_packets(s.paths[path]) + forgotten_packets(s);
     return s.paths[path].passed > own ? s.paths[path].passed - own : 0;
 }

@@ -85,6 +85,7 @@ bool ChunkWindow::is_believed(std::int64_t id, std::uint32_t source, std::uint32
         return false;
     restarts_.fetch_add(1, std::memory_order_release);
     former_chunks_ = 0;
+    newest_->store(-1, std::memory_order_relaxed);
     close_all();
     counts_.resyncs.fetch_add(1, std::memory_order_relaxed);
     return true;

@@ -89,7 +89,8 @@ class ChunkWindow {
     /// Says that `former`, with the same ids, ends as this one begins. The chunks that it had open are cut
     /// here, too: some of their heaps are there. Before the first packet.
     void goes_on_from(const ChunkWindow& former) noexcept {
-        former_newest_ = former.newest_;
+        const bool has_begun = former.newest_->load(std::memory_order_relaxed) >= 0;
+        former_newest_ = has_begun || !former.former_newest_ ? former.newest_ : former.former_newest_;
         former_chunks_ = former.config_.chunks;
     }
     /// Says, and tells, that only the first packets of heaps have the items of the placement. Any thread.

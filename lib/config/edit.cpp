@@ -228,8 +228,8 @@ void leave_out_port(toml::table& entry, bool former) {
         entry.erase("port");
 }
 
-/// Lets a stream that has other paths than before (`was`), or another skew of them, have the defaults that go
-/// with them, where it had those that went with the others.
+/// Gives a stream the defaults of its paths and their skew. `was`: what it had before. Values that were no
+/// defaults of that stay.
 void take_path_defaults(toml::table& entry, const runtime::ReceivePlan& was,
                         const std::vector<Setting>& settings) {
     const bool had_paths = runtime::has_two_paths(was);

@@ -84,6 +84,8 @@ class Distributor {
     /// Exchanges the table; `table` then holds the former one. Allocates nothing.
     void exchange(Table& table) noexcept { std::swap(table_, table); }
     Table& table() noexcept { return table_; }
+    /// Returns all endpoints of the queue. On the polling lcore.
+    const Classifier& endpoints() const noexcept { return table_.classifier_; }
     /// Sets the source of packets.
     void connect(const port::RxQueue& from) noexcept { from_ = from; }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -122,7 +123,10 @@ struct Lane {
     void merge(std::vector<std::uint8_t> of_endpoints, std::uint64_t behind, bool has_chunks = false) {
         paths = std::move(of_endpoints);
         path_record = std::make_unique<PathRecord>(
-            behind, has_chunks ? 0 : kLateCopies * std::max(config.window.history_ticks, behind));
+            behind, has_chunks
+                        ? 0
+                        : kLateCopies * std::min(std::max(config.window.history_ticks, behind),
+                                                 std::numeric_limits<std::uint64_t>::max() / kLateCopies));
         diverts = true;
     }
     /// Begins a batch.

@@ -84,14 +84,12 @@ void PathRecord::brought(std::size_t path, const Packet& packet, Now now) noexce
 }
 
 bool PathRecord::again(std::size_t path, const Packet& packet, Now now) noexcept {
-    const std::uint64_t mark = mark_of(packet);
-    late_copies_.again(path, mark, now.ticks);
     const By who = known(path, packet, now);
     if (who == By::nobody) {
         Path& by = of_[path];
         if (!by.began)
             begin(by, now.unique, now.ticks);
-        enter(mark, by.front, time_of(now.ticks), static_cast<std::uint32_t>(path));
+        enter(mark_of(packet), by.front, time_of(now.ticks), static_cast<std::uint32_t>(path));
     }
     return who == By::itself;
 }
@@ -99,7 +97,9 @@ bool PathRecord::again(std::size_t path, const Packet& packet, Now now) noexcept
 PathRecord::By PathRecord::known(std::size_t path, const Packet& packet, Now now) noexcept {
     Path& by = of_[path];
     const std::uint32_t time = time_of(now.ticks);
-    Entry* const e = find(mark_of(packet), time);
+    const std::uint64_t mark = mark_of(packet);
+    late_copies_.again(path, mark, now.ticks);
+    Entry* const e = find(mark, time);
     if (e == nullptr)
         return By::nobody;
     const auto since = static_cast<std::int32_t>(static_cast<std::uint32_t>(now.unique) - e->number);

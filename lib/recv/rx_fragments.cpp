@@ -28,7 +28,8 @@ template <class Decoder>
         return true;
     }
     if (source.reassembler == nullptr) {
-        source.counters.reassembly.wanted += Reassembler::is_for(source.classifier, *mbuf);
+        const Classifier& all = source.all_endpoints != nullptr ? *source.all_endpoints : source.classifier;
+        source.counters.reassembly.wanted += Reassembler::is_for(all, *mbuf);
         source.counters[outcome]++;
         return true;
     }

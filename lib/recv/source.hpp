@@ -69,6 +69,8 @@ struct Source {
     /// Leaves the packets in the queue: nothing else brings them again, and no stream receives them yet.
     bool held = false;
     Classifier classifier;
+    /// Knows the endpoints of all lcores, if its queue is distributed; null: `classifier` does.
+    const Classifier* all_endpoints = nullptr;
     FlowCache flows;    ///< exchanged with the classifier
     FlowCache6 flows6;  ///< the same of IPv6
     stats::RxCounters counters;

@@ -133,6 +133,7 @@ void ReceiveQueues::connect(Queue& queue, const Queue::Reader& made) {
                 return;
             distributor->connect(of);
             own->queue = distributor->own();
+            own->all_endpoints = &distributor->endpoints();
             loop->add_distributor(*distributor);
         },
         queue.worker->loop.get(), queue.distributor.get(), queue.readers.front().source, from);

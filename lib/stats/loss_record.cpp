@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/endpoint.hpp"
+#include "base/error.hpp"
 #include "stats/grown.hpp"
 
 namespace spead::stats {
@@ -26,6 +28,21 @@ constexpr double kSettling = 2;
 
 /// Holds the seconds after a change in which packets arrive that were on their way between two lcores.
 constexpr double kBetweenLcores = 0.1;
+/// Limits them in a look: others of no stream may come meanwhile.
+constexpr std::uint64_t kMostBetweenLcores = 1024;
+
+/// Returns how many endpoints the stream has: a text may be a range of them.
+std::uint64_t endpoints_of(const StreamSnapshot& s) {
+    std::uint64_t all = 0;
+    for (const std::string& text : s.endpoints) {
+        try {
+            all += parse_endpoints(text).size();
+        } catch (const Error&) {
+            all++;
+        }
+    }
+    return std::max<std::uint64_t>(all, 1);
+}
 
 double share(std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? 0 : std::min(1.0, static_cast<double>(part) / static_cast<double>(whole));
@@ -226,8 +243,9 @@ void LossRecord::count_joins(StreamCounts& before, StreamSnapshot& s, double sec
 /// Counts heaps that stayed incomplete, or whose chunk was cut, because of a change.
 void LossRecord::observe_change(StreamCounts& before, StreamSnapshot& s, double seconds) {
     if (before.change.holds()) {
-        if (seconds <= before.changed_s + kBetweenLcores)
-            before.under_way += before.unmatched;
+        // The first look after the change counts, however late it is.
+        if (before.change.seen_s <= before.changed_s + kBetweenLcores)
+            before.under_way += std::min(before.unmatched, kMostBetweenLcores);
         const std::uint64_t by_change =
             std::min(grown(incomplete_heaps(s), before.change.incomplete), before.under_way);
         before.cut.by_change += by_change;
@@ -252,7 +270,7 @@ void LossRecord::follow(Snapshot& now) {
         // The first detailed look may come after the health of the stream was judged.
         if (before.received == 0 && s.received != 0 && before.endpoints == 0) {
             before.joins.settling = settling(s, now.duration_s);
-            before.first = std::max<std::uint64_t>(s.endpoints.size(), 1);
+            before.first = endpoints_of(s);
         }
         // Heaps that end before the join is known are counted then.
         if (before.joins.holds())

@@ -54,7 +54,8 @@ inline std::uint64_t lost_packets(const StreamSnapshot& s, std::size_t path) noe
 /// the counts began are not among them.
 inline std::uint64_t renewed_packets(const StreamSnapshot& s) noexcept {
     std::uint64_t redundant = 0;
-    std::uint64_t expected = unique_packets(s);
+    // Those that were forgotten may be an estimate: no more copies than packets were placed are expected.
+    std::uint64_t expected = unique_packets(s) + forgotten_packets(s);
     for (const PathCounters& path : s.paths) {
         redundant += path.redundant;
         expected += path.awaited_before;

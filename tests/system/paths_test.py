@@ -111,18 +111,14 @@ class TwoPaths(harness.ProgramTest):
         self.assertIn("heap counts of before", findings[0]["what"])
 
     def test_copies_beyond_the_history_are_delivered_again_and_named(self):
-        heaps = payloads(300, 2048)
-        frames = frames_of(heaps)
-        # The second path brings the first heaps when 64 others are remembered in their place.
-        report = self.receive(frames, frames, "--history", "64", "--path-skew", "10ms")
+        shared, rest = frames_of(payloads(20, 1000)), frames_of({n: bytes(1000) for n in range(1000, 1600)})
+        # Whichever path is polled first, 200 other heaps end between a heap and its copy.
+        report = self.receive(shared + rest[:200], rest[200:400] + shared + rest[400:], "--history", "64", "--path-skew", "10ms")
         stream = report["streams"][0]
-        path = stream["paths"][1] if stream["paths"][1]["forgotten"] else stream["paths"][0]
-        self.assertGreaterEqual(stream["heaps"]["complete"], 300)
-        extra = stream["packets"]["placed"] - len(frames)
-        if extra:  # how the ports take turns is theirs
-            self.assertEqual(sum(one["forgotten"] for one in stream["paths"]), extra)
-            finding = next(f for f in report["findings"] if f["cause"] == "path_behind")
-            self.assertEqual(finding["count"], path["forgotten"])
+        self.assertEqual(stream["packets"]["placed"], len(rest) + 2 * len(shared))
+        # Of so many packets it may be an estimate.
+        self.assertGreater(sum(path["forgotten"] for path in stream["paths"]), 0)
+        self.assertIn("path_behind", [f["cause"] for f in report["findings"]])
 
     def test_packets_that_one_path_brings_twice_are_repeated(self):
         heaps = payloads(20, 10000)

@@ -290,6 +290,25 @@ TEST(FragmentsOfOthers, FromASourceThatNoEndpointNamesAreRefused) {
     EXPECT_EQ(rig.count(PortOutcome::stream), 1U);
 }
 
+TEST(FragmentsThatNobodyPutsTogether, AreWantedIfAnyLcoreOfTheirQueueHasTheirStream) {
+    Reassembling rig;
+    rig.source().reassembler.reset();
+    rig.give(fragments_of(frames(long_heap(1), false).front(), 9));
+    const std::uint64_t wanted = rig.reassembly().wanted;
+    EXPECT_EQ(wanted, rig.source().counters[PortOutcome::fragment]);
+    EXPECT_GT(wanted, 1U);
+    const std::vector<Bytes> others =
+        fragments_of(frames(long_heap(1), false, {.to = 0xEF010204}).front(), 9);
+    rig.give(others);
+    EXPECT_EQ(rig.reassembly().wanted, wanted) << "no stream of this lcore";
+    Classifier all;
+    all.add({{0xEF010204}, 7148, {}}, {0, 0});
+    rig.source().all_endpoints = &all;
+    rig.give(others);
+    EXPECT_EQ(rig.reassembly().wanted, wanted + others.size());
+    rig.source().all_endpoints = nullptr;
+}
+
 TEST(FragmentsOfOthers, WithAWrongHeaderChecksumAreNoFragments) {
     Reassembling rig;
     Bytes piece = fragments_of(frames(long_heap(1), false).front(), 9)[1];

@@ -290,6 +290,27 @@ TEST_F(RecvPaths, CopiesThatComeTooLateAreCountedAsThose) {
     EXPECT_GE(s.paths[1].forgotten, before);
 }
 
+TEST_F(RecvPaths, StopItemsThatComeAgainAreNoLateCopies) {
+    const auto stop = [this](std::size_t path) {
+        wire::test::Packet p;
+        Way way;
+        way.to = path == 0 ? way.to : kSecond;
+        p.immediate(wire::item::kHeapCnt, 7).immediate(wire::item::kStreamCtrl, wire::stream_ctrl::kStop);
+        rig.queue(path).add(frame(p.build(), way));
+        while (rig.poll())
+            rig.take();
+    };
+    stop(0);
+    stop(1);
+    rig.now += 2 * rig.lane().config.window.history_ticks;
+    stop(1);
+    stop(0);
+    const stats::StreamSnapshot s = counts();
+    EXPECT_EQ(s.paths[0].forgotten, 0U);
+    EXPECT_EQ(s.paths[1].forgotten, 0U) << "it has brought the first stop item, too";
+    expect_exact(s);
+}
+
 TEST_F(RecvPaths, CountsThatBeginAnewAreNoLateCopiesWhicheverPathLosesSome) {
     std::mt19937_64 random(3);
     for (int life = 0; life < 4; life++) {

@@ -318,6 +318,21 @@ TEST(ChunkWindow, ChunksThatTheWindowBeforeHadOpenAreCut) {
     EXPECT_FALSE(is_cut(9));
 }
 
+TEST(ChunkWindow, AWindowBetweenThatOpenedNothingPassesThemOn) {
+    WindowRig before(8, {.chunks = 2});
+    before.open(6);
+    before.open(8);
+    WindowRig between(8, {.chunks = 2});
+    between.window->goes_on_from(*before.window);
+    WindowRig rig(8, {.chunks = 2});
+    rig.window->goes_on_from(*between.window);
+    rig.open(7);
+    rig.open(8);
+    EXPECT_TRUE(rig.members[0]->find(8)->cut);
+    rig.open(9);
+    EXPECT_FALSE(rig.members[0]->find(9)->cut);
+}
+
 TEST(ChunkWindow, ChunksLongBeforeThoseOfTheWindowBeforeAreWhole) {
     WindowRig before(8, {.chunks = 2});
     before.open(1000);

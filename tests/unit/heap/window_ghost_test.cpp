@@ -331,8 +331,8 @@ TEST(Ghosts, FiveForEachGoodPacketKeepFewGoodHeapsAway) {
     }
 }
 
-/// Gives some packets of each of many heaps, of 10 bytes and a last one of `rest`; of every fifth one, the
-/// last packet alone; and all of every tenth one. Returns the ghosts.
+/// Gives some packets of each of many heaps, of 10 bytes and a last one of `rest`. Of every fifth one it
+/// gives the last packet alone, and of every tenth one all. Returns the ghosts.
 std::uint64_t ghosts_of(std::uint64_t packets, const std::vector<std::uint64_t>& given,
                         std::uint64_t rest = 10) {
     WindowConfig c = small_window();

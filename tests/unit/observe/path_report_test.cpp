@@ -119,6 +119,13 @@ TEST(PathReport, PacketsThatCameMoreThanTwiceAreAFinding) {
     EXPECT_THAT(all[1].what, HasSubstr("came twice by port p0 alone"));
 }
 
+TEST(PathReport, AnEstimateOfForgottenPacketsMakesNoRenewal) {
+    stats::StreamSnapshot s = two_paths();
+    s.paths[0] = {.packets = 1000, .placed = 600, .redundant = 400, .passed = 1000};
+    s.paths[1] = {.packets = 1000, .placed = 401, .redundant = 599, .forgotten = 300, .passed = 1000};
+    EXPECT_EQ(stats::renewed_packets(s), 0U);
+}
+
 TEST(PathReport, PacketsOnTheirWayAreNoFinding) {
     stats::StreamSnapshot s = two_paths();
     s.paths[0].repeated = 0;

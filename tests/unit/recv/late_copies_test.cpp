@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "recv/late_copies.hpp"
 
-#include <algorithm>
 #include <random>
 
 #include <gtest/gtest.h>

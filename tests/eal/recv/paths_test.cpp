@@ -295,7 +295,7 @@ TEST_F(RecvPaths, StopItemsThatComeAgainAreNoLateCopies) {
         wire::test::Packet p;
         Way way;
         way.to = path == 0 ? way.to : kSecond;
-        p.immediate(wire::item::kHeapCnt, 7).immediate(wire::item::kStreamCtrl, wire::stream_ctrl::kStop);
+        p.specials(7, 0, 0).immediate(wire::item::kStreamCtrl, wire::stream_ctrl::kStop);
         rig.queue(path).add(frame(p.build(), way));
         while (rig.poll())
             rig.take();

@@ -8,10 +8,10 @@
 #include <fmt/ranges.h>
 
 #include "base/endpoint.hpp"
-#include "base/error.hpp"
 #include "base/shell_word.hpp"
 #include "base/units.hpp"
 #include "stats/rates.hpp"
+#include "stats/stream_ports.hpp"
 
 namespace spead::stats {
 
@@ -48,15 +48,6 @@ std::string now_text(const StreamSnapshot& s, const StreamKey& key) {
 
 std::string in_brackets(std::string_view now) {
     return now.empty() ? std::string() : fmt::format(" (now {})", now);
-}
-
-/// Returns the endpoints that a text means; none: it is not one.
-std::vector<Endpoint> meant_by(const std::string& text) {
-    try {
-        return parse_endpoints(text);
-    } catch (const Error&) {
-        return {};
-    }
 }
 
 /// Returns whether the text means this destination. `source`: that of the packets; null: any.
@@ -464,7 +455,9 @@ Cures Advice::receive_strays(const StreamSnapshot& s, const PortSnapshot& p) con
                                     own == s.endpoints ? std::string() : " by " + p.name));
     else
         cures.push_back("compare the endpoints with the sender's destinations");
-    if (const std::string wanted = endpoint_of(packets_for_nobody(p), endpoints_beside(of_, s));
+    // To parse the endpoints of all streams takes long: a diagnosis may ask for each silent one.
+    const std::vector<PassedSnapshot>& seen = packets_for_nobody(p);
+    if (const std::string wanted = seen.empty() ? "" : endpoint_of(seen, endpoints_beside(of_, s));
         !wanted.empty())
         cures.push_back(fmt::format("if {} should receive the packets for {}, {}", s.name, wanted,
                                     add_endpoint(s, p, wanted)));

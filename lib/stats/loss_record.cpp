@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/endpoint.hpp"
-#include "base/error.hpp"
 #include "stats/grown.hpp"
+#include "stats/stream_ports.hpp"
 
 namespace spead::stats {
 
@@ -34,13 +33,8 @@ constexpr std::uint64_t kMostBetweenLcores = 1024;
 /// Returns how many endpoints the stream has: a text may be a range of them.
 std::uint64_t endpoints_of(const StreamSnapshot& s) {
     std::uint64_t all = 0;
-    for (const std::string& text : s.endpoints) {
-        try {
-            all += parse_endpoints(text).size();
-        } catch (const Error&) {
-            all++;
-        }
-    }
+    for (const std::string& text : s.endpoints)
+        all += std::max<std::uint64_t>(meant_by(text).size(), 1);
     return std::max<std::uint64_t>(all, 1);
 }
 

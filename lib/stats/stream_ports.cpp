@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include "base/endpoint.hpp"
+#include "base/error.hpp"
 #include "stats/rates.hpp"
 
 namespace spead::stats {
@@ -64,9 +64,17 @@ std::vector<const PortSnapshot*> ports_without_link(const Snapshot& snapshot, co
     return found;
 }
 
+std::vector<Endpoint> meant_by(const std::string& text) {
+    try {
+        return parse_endpoints(text);
+    } catch (const Error&) {
+        return {};
+    }
+}
+
 bool may_have_groups(const StreamSnapshot& s) {
     return s.endpoints.empty() || std::ranges::any_of(s.endpoints, [](const std::string& text) {
-               return std::ranges::any_of(parse_endpoints(text),
+               return std::ranges::any_of(meant_by(text),
                                           [](const Endpoint& e) { return e.address.is_multicast(); });
            });
 }

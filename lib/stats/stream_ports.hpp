@@ -2,9 +2,11 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/endpoint.hpp"
 #include "stats/snapshot.hpp"
 
 /// Describes by which ports and protocols a stream comes.
@@ -25,6 +27,9 @@ std::optional<PortSnapshot> ports_of(const Snapshot& snapshot, const StreamSnaps
 
 /// Returns the ports of the stream that have no link, each once.
 std::vector<const PortSnapshot*> ports_without_link(const Snapshot& snapshot, const StreamSnapshot& s);
+
+/// Returns the endpoints that a text means; none: it is not one.
+std::vector<Endpoint> meant_by(const std::string& text);
 
 /// Returns whether the stream may have a group among its endpoints. It has none if all of them are known and
 /// of hosts.

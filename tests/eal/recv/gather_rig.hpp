@@ -81,6 +81,21 @@ class GatherRig {
     }
 
     port::TxQueue tx() { return port_->tx_queue(0); }
+    /// Sends a frame into the port; polls while the ring has no room, because an engine is behind. Returns
+    /// false, and fails, if it stays full; then the frame is freed.
+    bool send(rte_mbuf* m) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (tx().tx_burst(&m, 1) == 0) {
+            if (std::chrono::steady_clock::now() > end) {
+                rte_pktmbuf_free(m);
+                ADD_FAILURE() << "the ring stays full";
+                return false;
+            }
+            poll();
+            std::this_thread::yield();
+        }
+        return true;
+    }
     bool poll() {
         const bool any = agent.poll(now += ticks);
         check();

@@ -2,13 +2,11 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
-#include <thread>
 
 #include <gtest/gtest.h>
 #include <rte_mbuf.h>
@@ -56,16 +54,8 @@ class Splitter {
         if (cut != frame.size()) {
             ASSERT_EQ(rte_pktmbuf_chain(m, store(std::as_bytes(std::span(frame)).subspan(cut))), 0);
         }
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-        while (rig_.tx().tx_burst(&m, 1) == 0) {
-            if (std::chrono::steady_clock::now() > end) {
-                rte_pktmbuf_free(m);
-                FAIL() << "the ring stays full";
-            }
-            rig_.poll();
-            std::this_thread::yield();
-        }
-        sent++;
+        if (rig_.send(m))
+            sent++;
     }
     /// Returns whether as many mbufs are free in each pool.
     bool has(unsigned mbufs) const {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <gmock/gmock.h>
 
 #include <gtest/gtest.h>
@@ -33,25 +34,42 @@ std::string refusal(const RecvConfig& c) {
     return "accepted";
 }
 
+/// Sends heaps on both paths. Every third one goes by the second path alone, and the next one by the first.
+class Senders {
+  public:
+    Senders(const Process& process, std::size_t bytes)
+        : first_(process, {.endpoints = {"239.1.2.3:7148"}, .interface = kRing}),
+          second_(process, {.endpoints = {"239.9.9.9:7149"}, .interface = kOther}),
+          payload_(bytes) {
+        for (SendHeap* const heap : {&a_, &b_})
+            heap->add(0x1000, std::span<const std::byte>(payload_));
+    }
+    /// Sends one whose bytes are its count, and waits until it has left.
+    void send(std::uint64_t cnt) {
+        std::fill(payload_.begin(), payload_.end(), static_cast<std::byte>(cnt));
+        if (cnt % 3 != 1)
+            first_.send(a_, {.cnt = cnt});
+        if (cnt % 3 != 2)
+            second_.send(b_, {.cnt = cnt});
+        first_.flush();
+        second_.flush();
+    }
+
+  private:
+    SendStream first_;
+    SendStream second_;
+    std::vector<std::byte> payload_;
+    SendHeap a_;
+    SendHeap b_;
+};
+
 TEST(SecondPath, GivesEveryHeapOnceThatTwoStreamsSend) {
     const Process process(config());
     RecvStream stream(process, two_paths());
-    SendStream first(process, {.endpoints = {"239.1.2.3:7148"}, .interface = kRing});
-    SendStream second(process, {.endpoints = {"239.9.9.9:7149"}, .interface = kOther});
-    std::vector<std::byte> payload(5000);
-    SendHeap a, b;
-    for (SendHeap* const heap : {&a, &b})
-        heap->add(0x1000, std::span<const std::byte>(payload));
+    Senders senders(process, 5000);
     constexpr std::uint64_t kHeaps = 200;
     for (std::uint64_t cnt = 1; cnt <= kHeaps; cnt++) {
-        std::fill(payload.begin(), payload.end(), static_cast<std::byte>(cnt));
-        // Every third heap comes by one path alone, and then by the other one.
-        if (cnt % 3 != 1)
-            first.send(a, {.cnt = cnt});
-        if (cnt % 3 != 2)
-            second.send(b, {.cnt = cnt});
-        first.flush();
-        second.flush();
+        senders.send(cnt);
         const std::optional<Heap> heap = stream.get_for(std::chrono::seconds(10));
         ASSERT_TRUE(heap);
         EXPECT_EQ(heap->cnt(), cnt);
@@ -123,21 +141,10 @@ TEST(SecondPath, GivesPacketsOfADeclaredFormatOnce) {
     RecvConfig c = two_paths();
     c.format = "header 16; field cnt: u64 at 8 & 0xFFFFFFFF; item 0x1600: cnt; count cnt";
     RecvStream stream(process, c);
-    SendStream first(process, {.endpoints = {"239.1.2.3:7148"}, .interface = kRing});
-    SendStream second(process, {.endpoints = {"239.9.9.9:7149"}, .interface = kOther});
-    std::vector<std::byte> payload(1000);
-    SendHeap a, b;
-    for (SendHeap* const heap : {&a, &b})
-        heap->add(0x1000, std::span<const std::byte>(payload));
+    Senders senders(process, 1000);
     constexpr std::uint64_t kHeaps = 60;
     for (std::uint64_t cnt = 1; cnt <= kHeaps; cnt++) {
-        std::fill(payload.begin(), payload.end(), static_cast<std::byte>(cnt));
-        if (cnt % 3 != 1)
-            first.send(a, {.cnt = cnt});
-        if (cnt % 3 != 2)
-            second.send(b, {.cnt = cnt});
-        first.flush();
-        second.flush();
+        senders.send(cnt);
         const std::optional<Heap> heap = stream.get_for(std::chrono::seconds(10));
         ASSERT_TRUE(heap);
         EXPECT_EQ(heap->cnt(), cnt);

@@ -16,6 +16,13 @@ class Turns {
     bool several() const noexcept { return current_->next != current_; }
     /// Returns the heap whose turn it is. Not when empty.
     Slot& current() const noexcept { return *current_; }
+    /// Returns the heap that has the turn kAhead turns later. Not when empty.
+    const Slot& later() const noexcept {
+        const Slot* slot = current_;
+        for (unsigned i = 0; i < kAhead; i++)
+            slot = slot->next;
+        return *slot;
+    }
     /// Gives the turn to the next one. Not when empty.
     void pass() noexcept { current_ = current_->next; }
 
@@ -53,6 +60,8 @@ class Turns {
     }
 
   private:
+    static constexpr unsigned kAhead = 4;
+
     Slot* current_ = nullptr;
 };
 

@@ -49,6 +49,16 @@ TEST_F(TurnsTest, OneHeapHasEveryTurn) {
     EXPECT_TRUE(turns.empty());
 }
 
+TEST_F(TurnsTest, ALaterTurnIsThatOfTheHeapThatHasItAfterSoManyPasses) {
+    for (std::size_t n = 1; n <= 6; ++n) {
+        turns.add(slots[n]);
+        const Slot* const later = &turns.later();
+        for (int i = 0; i < 4; ++i)
+            turns.pass();
+        EXPECT_EQ(&turns.current(), later) << n << " heaps";
+    }
+}
+
 TEST_F(TurnsTest, TurnsGoRoundInTheOrderInWhichHeapsCame) {
     for (const std::size_t i : {2U, 0U, 1U})
         turns.add(slots[i]);

@@ -30,11 +30,19 @@ inline void prefetch_mbuf(rte_mbuf* m, bool second) {
         rte_mbuf_prefetch_part2(m);
 }
 
+inline constexpr std::size_t kHeaderBytes = 192;  ///< of a frame that prefetch_header() prefetches
+
 inline void prefetch_header(rte_mbuf* m) {
     const std::uint8_t* const frame = frame_of(m);
-    rte_prefetch0(frame);
-    rte_prefetch0(frame + 64);
-    rte_prefetch0(frame + 128);
+    for (std::size_t at = 0; at < kHeaderBytes; at += RTE_CACHE_LINE_SIZE)
+        rte_prefetch0(frame + at);
+}
+
+/// Prefetches the payload of a packet that is copied after those before it in its batch, from the line at
+/// `from` on up to `end`, into the second-level cache.
+inline void prefetch_payload(const std::uint8_t* from, const std::uint8_t* end) {
+    for (; from < end; from += RTE_CACHE_LINE_SIZE)
+        rte_prefetch1(from);
 }
 
 /// Frees a burst like rte_pktmbuf_free_bulk, inline for the usual case: single segments of one pool, which is

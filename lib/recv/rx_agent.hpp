@@ -39,6 +39,11 @@ class BasicRxAgent {
     static constexpr std::uint16_t kBurst = 64;
     /// Holds how far ahead of the parsed packet mbufs are prefetched.
     static constexpr std::uint16_t kAhead = 10;
+    /// Holds the longest payload that is prefetched when its packet is parsed, in bytes. Otherwise memory is
+    /// idle while a batch is parsed. Packets in order from memory take 164 ns in place of 201 (bench assemble
+    /// --payload 1408 --heap-size 64KiB --packet-set 512MiB --heap-set 4MiB), and packets in the cache 1 ns
+    /// more. From 4 KiB on it gained nothing, because a copy takes longer than the work before it (Zen 4).
+    static constexpr std::uint32_t kPrefetchedPayload = 2048;
     static_assert(kBurst <= heap::Window::kMaxBatch && kBurst == stats::kFullBurst);
     /// Limits the lanes of an agent. Their tables are made with it: the lcore never allocates.
     static constexpr std::size_t kMaxLanes = 4096;
@@ -271,14 +276,19 @@ auto BasicRxAgent<Decoder>::accept(Lane<Decoder>& lane, std::uint16_t endpoint, 
     return Accepted::copy;
 }
 
-/// Copies all payloads of the batch. The packets go on at `next`; null: not soon.
+/// Copies all payloads of the batch. The packets go on at `next`; null: not soon. Most short ones are in the
+/// cache already.
 template <class Decoder>
 void BasicRxAgent<Decoder>::copy_staged(const void* next) noexcept {
     bool streamed = false;
     for (std::uint16_t i = 0; i < copy_count_; i++) {
         const Copy& c = copies_[i];
-        const void* const from_next = i + 1 < copy_count_ ? copies_[i + 1].from : next;
-        copies_of_.with(c.stores).then(*c.base + c.offset, c.from, c.length, from_next);
+        const memory::PayloadCopy& copy = copies_of_.with(c.stores);
+        const bool last = i + 1 == copy_count_;
+        if (c.length <= kPrefetchedPayload && !last)
+            copy(*c.base + c.offset, c.from, c.length);
+        else
+            copy.then(*c.base + c.offset, c.from, c.length, last ? next : copies_[i + 1].from);
         streamed |= c.stores == memory::Stores::streaming;
     }
     for (std::uint16_t i = 0; i < chain_count_; i++) {

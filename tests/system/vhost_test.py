@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """send to recv between two processes over a vhost-user socket: net_vhost at one end, net_virtio_user at the other."""
 
+import json
+
 import harness
 
 ENDPOINT = "239.1.1.1:7148"
@@ -19,8 +21,10 @@ class VhostUser(harness.ProgramTest):
                           "--verify", *words).wait(timeout=120)
         report = received.wait(timeout=120).report
         self.assertEqual(sent.report["sends"][0]["heaps"], heaps, str(sent))
+        port = report["ports"][0]
+        self.assertEqual(sent.report["sends"][0]["packets"], port["rx"]["packets"],
+                         json.dumps([report["ports"], report["findings"], sent.report["ports"]]))
         self.assert_stream(report, "s0", complete=heaps, started=heaps, duplicate=0, malformed=0)
-        self.assertEqual(sent.report["sends"][0]["packets"], report["ports"][0]["rx"]["packets"])
 
     def test_the_host_receives(self):
         self.exchange("net_vhost0,iface={}", "net_virtio_user0,path={}")

@@ -116,10 +116,10 @@ PacketOutcome ChunkLane::Declared::find(const heap::PacketView& view, std::uint1
     };
     if (extra_bytes != 0)
         placer.write_extras(view, endpoint, extras_.data());
-    spot = {where(lane_.time_of(place)),
-            where(placer.split(place.time)),
-            lane_.heap_bytes_,
-            {extras_.data(), extra_bytes}};
+    const Placer::Time time = lane_.time_of(place);
+    spot = {
+        where(time),    where(placer.split(place.time)), lane_.heap_bytes_, {extras_.data(), extra_bytes}, 0,
+        time.is_first()};
     return PacketOutcome::placed;
 }
 
@@ -327,7 +327,8 @@ ChunkLane::Accepted ChunkLane::accept_anew(const heap::PacketView& view, std::ui
                               .anew = anew.id,
                               .source = view.source,
                               .can_wait = can_wait,
-                              .now = view.arrival},
+                              .now = view.arrival,
+                              .begins = time.is_first() && view.offset == 0},
                              why);
         if (chunk == nullptr)
             return missing(why, view.source, last_try, can_wait);

@@ -145,6 +145,7 @@ Chunk* Member::open_in_turn(const Request& r, Missing& missing) noexcept {
             return nullptr;
         }
         w.advance(id);
+        w.note_sender_ahead(id, r.begins);
         fresh = true;
     }
     // A source that waits asks again and again, until the ids before have their chunks. Others look once.

@@ -135,7 +135,8 @@ void ChunkWindow::advance(std::int64_t id) noexcept {
         retire_below(tail);
     if (before < 0) {
         tail_.store(tail, std::memory_order_relaxed);
-        first_ = id;
+        first_ = cut_through_ = id;
+        senders_ahead_ = true;
     }
     head_.store(id, std::memory_order_relaxed);
     changed_ = true;
@@ -197,6 +198,19 @@ bool ChunkWindow::was_open_before(std::int64_t id) const noexcept {
     return id <= newest && id > newest - former_chunks_;
 }
 
+/// Finds the chunks that senders were inside of when the window began: their heaps of before never come. Such
+/// a sender is ahead of the first one, and its next packet comes before any begins a chunk. `id`: the newest
+/// one, before it has a chunk. `begins`: of the packet that needs it (Member::Request).
+void ChunkWindow::note_sender_ahead(std::int64_t id, bool begins) noexcept {
+    if (!senders_ahead_ || id <= cut_through_)
+        return;
+    // Where no packet begins a chunk, nothing is known.
+    if (begins || id - first_ >= config_.chunks)
+        senders_ahead_ = false;
+    else
+        cut_through_ = id;
+}
+
 /// Opens a chunk for an id of the window that has none. Returns null when none is free.
 Chunk* ChunkWindow::install(std::int64_t id, std::uint64_t now) noexcept {
     Chunk* const chunk = ring_.open();
@@ -205,7 +219,7 @@ Chunk* ChunkWindow::install(std::int64_t id, std::uint64_t now) noexcept {
         return nullptr;
     }
     chunk->id = id;
-    chunk->cut = id <= first_ || was_open_before(id);
+    chunk->cut = id <= cut_through_ || was_open_before(id);
     if (id > newest_->load(std::memory_order_relaxed))
         newest_->store(id, std::memory_order_relaxed);
     chunk->stream = config_.stream;

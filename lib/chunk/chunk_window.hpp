@@ -142,6 +142,7 @@ class ChunkWindow {
     std::uint64_t retire_through(std::int64_t id) noexcept;
     void retire_below(std::int64_t id) noexcept;
     Chunk* install(std::int64_t id, std::uint64_t now) noexcept;
+    void note_sender_ahead(std::int64_t id, bool begins) noexcept;
     bool was_open_before(std::int64_t id) const noexcept;
     void count_shortage(std::int64_t id) noexcept;
     void publish() noexcept;
@@ -178,6 +179,8 @@ class ChunkWindow {
     std::size_t retired_end_ = 0;
     bool changed_ = false;              ///< slots, since the last token
     std::int64_t first_ = -1;           ///< id that the window began with
+    std::int64_t cut_through_ = -1;     ///< highest id that a sender was inside of when the window began
+    bool senders_ahead_ = false;        ///< others may have been inside of higher ones
     std::uint32_t former_chunks_ = 0;   ///< of the window that this one goes on from; 0: ids are others now
     std::vector<std::int64_t> wanted_;  ///< by slot: the last id that found no free chunk; -1: none
     Resync resync_;
@@ -230,6 +233,7 @@ class Member {
         bool can_wait;            ///< its source loses nothing by waiting
         std::uint64_t now;        ///< ticks
         std::uint32_t votes = 1;  ///< packets that it stands for
+        bool begins = true;       ///< its sender may have sent nothing of the chunk before
     };
     /// Opens the chunk of a packet; it may have the id `anew`.
     Chunk* open(const Request& r, Missing& missing) noexcept;

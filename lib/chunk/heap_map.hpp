@@ -24,6 +24,7 @@ struct HeapSpot {
     std::span<const std::byte> extra;  ///< extra values; valid until the next find()
     /// Holds the parts of the heap, of which `heap` is the first one's number; 0: those of the chunk's heaps.
     std::uint64_t parts = 0;
+    bool begins = true;  ///< its time is the first one of `at`'s chunk, or unknown
 };
 
 /// Finds the spots of heaps from the packets that tell: a declared placement, or a user's callback. All

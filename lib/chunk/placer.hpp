@@ -46,6 +46,7 @@ class Placer {
         std::int64_t id;
         std::uint64_t heap;
         std::uint64_t offset;
+        bool is_first() const noexcept { return heap == 0 && offset == 0; }
     };
     Time split(std::uint64_t unwrapped) const noexcept;
     /// Returns how many time numbers there are before the wire's value wraps; 0: they do not wrap, or the

@@ -214,7 +214,8 @@ heap::HeapPlacer::Answer Tracked::begin(const heap::PacketView& view, std::uint3
                               .source = view.source,
                               .can_wait = can_wait_,
                               .now = view.arrival,
-                              .votes = votes_of(view)},
+                              .votes = votes_of(view),
+                              .begins = to.begins},
                              why);
         if (chunk == nullptr)
             return missing(why, view);

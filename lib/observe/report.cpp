@@ -74,7 +74,7 @@ Json active_json(const stats::ActiveTime& active, const Snapshot& snapshot) {
     return seconds ? Json(*seconds) : Json();
 }
 
-Json stream_json(const StreamSnapshot& s) {
+Json stream_json(const StreamSnapshot& s, const Snapshot& snapshot) {
     Json packets;
     packets["received"] = s.received;
     for (std::size_t i = 0; i < kPacketOutcomes; i++)
@@ -121,7 +121,7 @@ Json stream_json(const StreamSnapshot& s) {
         stream["chunks"]["counted_with"] = s.chunks_counted_with;
     if (!s.axes.empty())
         stream["axes"] = axes_json(s.axes);
-    add_stream_details(stream, s);
+    add_stream_details(stream, s, snapshot);
     return stream;
 }
 
@@ -415,11 +415,11 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
     for (const char* part : {"streams", "sends", "ports", "lcores"})
         document[part] = Json::array();
     for (const StreamSnapshot& s : snapshot.streams)
-        document["streams"].push_back(stream_json(s));
+        document["streams"].push_back(stream_json(s, snapshot));
     for (std::size_t i = 0; i < snapshot.streams.size(); i++)
         document["streams"][i]["info"]["active_s"] = active_json(snapshot.streams[i].active, snapshot);
     if (any_removed(snapshot)) {
-        document["removed"] = stream_json(snapshot.removed);
+        document["removed"] = stream_json(snapshot.removed, snapshot);
         // These members have no meaning for several streams together.
         for (const char* part :
              {"name", "port", "endpoints", "state", "by_endpoint", "latency", "gap", "queue", "pool"})

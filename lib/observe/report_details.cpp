@@ -11,6 +11,7 @@
 #include "observe/path_report.hpp"
 #include "stats/diagnosis.hpp"
 #include "stats/paths.hpp"
+#include "stats/stream_senders.hpp"
 
 namespace spead::observe {
 
@@ -39,6 +40,12 @@ Json health_json(const Part& s, const Names& names) {
     return health;
 }
 
+/// Returns the address of the sender with this key (sender_key); null: it is unknown.
+Json address_of(std::uint32_t key, const stats::Snapshot& snapshot) {
+    const std::string name = key == 0 ? std::string() : stats::name_of_sender(snapshot, key);
+    return key == 0 || !stats::is_address(name) ? Json() : Json(name);
+}
+
 }  // namespace
 
 Json distribution_json(const stats::Distribution& times) {
@@ -57,7 +64,7 @@ Json distribution_json(const stats::Distribution& times) {
     return d;
 }
 
-void add_stream_details(Json& stream, const stats::StreamSnapshot& s) {
+void add_stream_details(Json& stream, const stats::StreamSnapshot& s, const stats::Snapshot& snapshot) {
     stream["port"] = s.port;
     Json& info = stream["info"];
     info["handed_over"] = s.heaps_handed_over;
@@ -65,7 +72,7 @@ void add_stream_details(Json& stream, const stats::StreamSnapshot& s) {
     info["waiting"] = s.heaps_waiting;
     info["ghosts"] = s.heaps_ghosts;
     info["dropped_ghosts"] = s.heaps_dropped_ghosts;
-    info["ghosts_source"] = s.ghosts_source == 0 ? Json() : Json(spead::sender_text(s.ghosts_source));
+    info["ghosts_source"] = address_of(s.ghosts_source, snapshot);
     info["at_limit"] = s.packets_at_limit;
     info["control_bytes"] = s.control_bytes;
     info["longest_header"] = s.longest_header;

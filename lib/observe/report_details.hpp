@@ -14,8 +14,10 @@ namespace spead::observe {
 /// seconds, count]...]}.
 nlohmann::ordered_json distribution_json(const stats::Distribution& times);
 
-/// Adds members to a stream's object: delivered heaps, endpoints one by one, times, high-water marks, health.
-void add_stream_details(nlohmann::ordered_json& stream, const stats::StreamSnapshot& s);
+/// Adds members to the object of a stream of the snapshot: delivered heaps, endpoints one by one, times,
+/// high-water marks, health.
+void add_stream_details(nlohmann::ordered_json& stream, const stats::StreamSnapshot& s,
+                        const stats::Snapshot& snapshot);
 /// Adds members to a sender's object: the times when its port took no packets, health.
 void add_send_details(nlohmann::ordered_json& send, const stats::SendSnapshot& s, double ticks_per_second);
 /// Adds members to a port's object: bursts, buffers, top talkers.

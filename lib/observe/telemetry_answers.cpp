@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <type_traits>
 
 #include <fmt/core.h>
 
@@ -117,6 +118,9 @@ Json part(const View& view, std::vector<Part> Snapshot::*parts, std::string_view
     Snapshot alone;
     alone.ticks_per_second = view.latest.snapshot->ticks_per_second;
     alone.by_configuration = view.latest.snapshot->by_configuration;
+    // Ports know the addresses of senders.
+    if constexpr (std::is_same_v<Part, stats::StreamSnapshot>)
+        alone.ports = view.latest.snapshot->ports;
     (alone.*parts).push_back(*found);
     Json entry = std::move(report_document(alone)[fmt::format("{}s", kind)][0]);
     if (view.earlier)

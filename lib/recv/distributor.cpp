@@ -98,6 +98,11 @@ std::size_t Distributor::on_their_way() const noexcept {
     return n;
 }
 
+std::size_t Distributor::on_their_way_to(std::size_t other) const noexcept {
+    const std::size_t waiting = waiting_.load(std::memory_order_acquire);
+    return waiting + rte_ring_count(ways_[other].ring.get());
+}
+
 std::uint16_t Distributor::own_burst(void* context, std::uint16_t, rte_mbuf** mbufs, std::uint16_t max) {
     return static_cast<Distributor*>(context)->poll(mbufs, max);
 }

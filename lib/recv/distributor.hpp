@@ -104,6 +104,8 @@ class Distributor {
     bool holds() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
     /// Returns the number of mbufs on their way. Any thread; 0 is final only after close().
     std::size_t on_their_way() const noexcept;
+    /// Returns those on their way to the i-th other lcore, and all that have no ring yet. Any thread.
+    std::size_t on_their_way_to(std::size_t other) const noexcept;
 
     /// Returns which of `n` lcores has a heap.
     static std::size_t share_of(std::uint64_t heap_count, std::size_t n) noexcept {

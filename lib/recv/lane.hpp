@@ -179,6 +179,11 @@ struct Lane {
         window.forget_peaks();
         if (chunks)
             chunks->forget_peaks();
+        if (path_record)
+            path_record->forget_peaks();
+        for (stats::PathCounters& path : counters.paths)
+            path.forgotten_after = 0;
+        counters.longest_header = counters.longest_packet = 0;
         counters.active = {};
     }
 };

@@ -40,6 +40,8 @@ class LateCopies {
     std::uint64_t count(std::size_t path) const noexcept { return counts_[path]; }
     /// Returns the most ticks between such a packet and its copy by the other path.
     std::uint64_t longest(std::size_t path) const noexcept { return longest_[path]; }
+    /// Restarts longest().
+    void forget_longest() noexcept { longest_ = {}; }
 
   private:
     static_assert(stats::kMaxPaths == 2);

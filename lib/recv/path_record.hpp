@@ -66,6 +66,7 @@ class PathRecord {
     std::uint64_t passed(std::size_t path) const noexcept;
     /// Returns the packets that came again so late that they were placed again.
     const LateCopies& late_copies() const noexcept { return late_copies_; }
+    void forget_peaks() noexcept { late_copies_.forget_longest(); }
     /// Returns the packets, of the lane's `unique` ones, that the path has not brought and may yet bring: as
     /// many as it may be behind, and not fewer. For looks: it goes through all.
     std::uint64_t awaited(std::size_t path, std::uint64_t unique) const noexcept;

@@ -119,6 +119,7 @@ struct Source {
         strays = {};
         unattributed = 0;
         counters.fewest_free_mbufs = stats::RxCounters::kNeverLooked;
+        counters.longest_payload = 0;
         counters.active = {};
     }
 };

@@ -100,7 +100,7 @@ void Engine::clear() {
     State& s = *state_;
     s.parts.lcores.need_answers();
     s.snapshots.clear();
-    s.parts.streams.forget_times();
+    s.parts.streams.forget_peaks();
 }
 
 stats::Snapshot Engine::totals() {

@@ -2,6 +2,7 @@
 #include "runtime/lockstep.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace spead::runtime {
 
@@ -52,13 +53,26 @@ std::optional<std::uint64_t> Lockstep::next(Side side, std::uint64_t index, Cloc
         return index;
     if (mine.seen != their) {
         if (mine.seen && their == *mine.seen + 1)
-            mine.step = now - mine.since;
+            mine.step = mine.waited + std::min(now - mine.looked, kRan);
         mine.seen = their;
-        mine.since = now;
+        mine.since = mine.looked = mine.they_ran = now;
+        mine.waited = {};
     }
-    if (now - mine.since < std::max({kPatience, 2 * other(side).expected, 2 * mine.step}))
+    if (has_patience(mine, other(side), now))
         return std::nullopt;
     return index;
+}
+
+/// Returns whether to wait on for the other side, which has not moved.
+bool Lockstep::has_patience(State& mine, const State& their, Clock::time_point now) const noexcept {
+    if (const std::uint64_t runs = their.runs.load(std::memory_order_relaxed);
+        std::exchange(mine.their_runs, runs) != runs)
+        mine.they_ran = now;
+    if (now - mine.they_ran <= kRan)
+        mine.waited += std::min(now - mine.looked, kRan);
+    mine.looked = now;
+    const Clock::duration patience = std::max({kPatience, 2 * their.expected, 2 * mine.step});
+    return mine.waited < patience && now - mine.since < std::max(kUnseen, patience);
 }
 
 void Lockstep::expect(Side side, Clock::duration time) noexcept {

@@ -16,14 +16,15 @@ namespace spead::runtime {
 ///
 /// A data heap is known by its index since the start. Neither sender begins a heap that is `lead` or more
 /// ahead of the other one, unless that one does not move: its port takes nothing, perhaps. It may take
-/// kPatience, or twice as long as its heaps and bursts. A sender that was left behind goes on where the other
-/// one is, and leaves out what is between.
+/// kPatience, or twice as long as its heaps and bursts. Time counts only while it runs: one without a CPU
+/// cannot say that its port takes nothing. It is waited for until kUnseen. A sender that was left behind goes
+/// on where the other one is, and leaves out what is between.
 ///
 /// Starts of both sides that overlap are one round, in which both have the same heap counts. A copy may be
 /// replaced by another one and be busy with its last heaps: `who` tells them apart, the address of a sender's
 /// source. The side is that of the last one to begin. To a former one, nobody else is there.
 ///
-/// Control threads only; each call but is_alone() takes a lock for a few instructions. No call waits.
+/// Control threads only; calls take a lock for a few instructions at most. No call waits.
 class Lockstep {
   public:
     /// Counts what a side has used in all its starts.
@@ -38,6 +39,10 @@ class Lockstep {
     enum Side : std::uint8_t { original, copy };
 
     static constexpr Clock::duration kPatience = std::chrono::milliseconds(50);
+    /// Limits the wait for a side that does not run.
+    static constexpr Clock::duration kUnseen = std::chrono::seconds(1);
+    /// Holds the time for which a side that has run counts as running.
+    static constexpr Clock::duration kRan = std::chrono::milliseconds(5);
 
     /// Takes the heaps by which one sender may be ahead, at least 1.
     explicit Lockstep(std::uint64_t lead) noexcept : lead_(lead) {}
@@ -65,6 +70,12 @@ class Lockstep {
     /// Returns the index of the heap that the side sends next: `index`, or a later one if it was left behind.
     /// None: it has to wait, and to ask again.
     std::optional<std::uint64_t> next(Side side, std::uint64_t index, Clock::time_point now) noexcept;
+
+    /// Notes that the side runs, on its thread and its lcore, while its heaps wait for its port.
+    void note_running(Side side, const void* who = nullptr) noexcept {
+        if (owns(side, who))
+            states_[side].runs.fetch_add(1, std::memory_order_relaxed);
+    }
 
     /// Returns whether the side was left behind before heap `index`, which next() would tell.
     bool is_left_behind(Side side, std::uint64_t index) const noexcept {
@@ -102,11 +113,17 @@ class Lockstep {
         std::atomic<std::uint64_t> index{0};  ///< of its next heap
         Used used;                            ///< at its last begin or end
         Clock::duration expected{};           ///< from one heap to the next
+        std::atomic<std::uint64_t> runs{0};   ///< moves while it waits for its port, and runs
         std::optional<std::uint64_t> seen{};  ///< the index of the other one that it waits for
         Clock::time_point since{};            ///< when it saw that first
+        Clock::time_point looked{};           ///< when it looked last
+        std::uint64_t their_runs = 0;         ///< of the other one, then
+        Clock::time_point they_ran{};         ///< when these moved
+        Clock::duration waited{};             ///< time since then in which the other one ran
         Clock::duration step{};               ///< how long it had waited when that index changed last
     };
     void announce_locked(Side side, bool starts) noexcept;
+    bool has_patience(State& mine, const State& their, Clock::time_point now) const noexcept;
     bool owns(Side side, const void* who) const noexcept {
         return states_[side].owner.load(std::memory_order_relaxed) == who;
     }

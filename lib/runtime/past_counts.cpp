@@ -33,6 +33,19 @@ void PastCounts::count(stats::StreamEvent event) noexcept {
     sums_.events[static_cast<std::size_t>(event)]++;
 }
 
+void forget_peaks(stats::StreamSnapshot& sums) noexcept {
+    sums.longest_header = sums.longest_packet = 0;
+    sums.ghosts_source = 0;
+    sums.ghosts_of_source = 0;
+    for (stats::PathCounters& path : sums.paths)
+        path.forgotten_after = 0;
+}
+
+void PastCounts::forget_peaks() noexcept {
+    times_ = {};
+    runtime::forget_peaks(sums_);
+}
+
 void PastCounts::free_places(std::size_t places, const std::vector<std::size_t>& fresh) {
     endpoints_.resize(places);
     for (const std::size_t place : fresh)

@@ -14,6 +14,9 @@ namespace spead::runtime {
 
 class Sink;
 
+/// Restarts what is no count in sums of streams: what was longest or most.
+void forget_peaks(stats::StreamSnapshot& sums) noexcept;
+
 /// Sums the counts of a stream's former lanes and sinks, and counts its events. Main thread only.
 class PastCounts {
   public:
@@ -32,7 +35,8 @@ class PastCounts {
     /// Adds counts of endpoints that have lost their place.
     void add_without_place(const stats::EndpointCounters& counts) noexcept { without_place_.add(counts); }
 
-    void forget_times() { times_ = {}; }
+    /// Restarts everything that is no count.
+    void forget_peaks() noexcept;
 
     const stats::StreamSnapshot& sums() const noexcept { return sums_; }
     /// Returns the counts of endpoints, in the order of the stream's places.

@@ -159,7 +159,7 @@ void ReceiveQueues::connect() {
 }
 
 /// Changes the assignment of the queue. Streams that stay on their lcores always have a lane. Packets on
-/// their way to an lcore that loses the endpoint become unmatched.
+/// their way to an lcore that loses the endpoint become unmatched, unless it loses all of them.
 void ReceiveQueues::deliver(const std::vector<QueueLayout>& layout, const Deliveries& to) {
     for (std::size_t i = 0; i < queues_.size(); i++)
         switch_queue(queues_[i], layout[i], to);
@@ -172,12 +172,20 @@ void ReceiveQueues::switch_queue(Queue& queue, const QueueLayout& to, const Deli
     std::vector<recv::SourceTables> tables;
     for (const Queue::Reader& r : queue.readers)
         tables.push_back(tables_of(r, to, streams));
-    // Lcores behind the queue first: they must know what they get.
+    const auto give_tables = [&](std::size_t i) {
+        lcores_.ask(
+            *queue.readers[i].worker,
+            [](recv::SourceTables& fresh, recv::Source* source) { exchange(fresh, *source); },
+            std::move(tables[i]), queue.readers[i].source);
+    };
+    // Lcores behind the queue that have streams come first: they must know what they get. Those that lose all
+    // come last: what is on its way to them is theirs still.
+    std::vector<std::size_t> former;
     for (std::size_t i = 0; i < tables.size(); i++)
-        if (const Queue::Reader& r = queue.readers[i]; r.share != 0)
-            lcores_.ask(
-                *r.worker, [](recv::SourceTables& fresh, recv::Source* source) { exchange(fresh, *source); },
-                std::move(tables[i]), r.source);
+        if (queue.readers[i].share != 0 && !tables[i].lanes.empty())
+            give_tables(i);
+        else if (queue.readers[i].share != 0)
+            former.push_back(i);
     recv::Distributor::Table table;
     if (queue.distributor) {
         table = distribution(queue, to, streams.plan);
@@ -198,6 +206,25 @@ void ReceiveQueues::switch_queue(Queue& queue, const QueueLayout& to, const Deli
         },
         queue.distributor.get(), std::move(table), std::move(tables.front()), queue.readers.front().source,
         held);
+    for (const std::size_t i : former) {
+        drain(*queue.distributor, queue.readers[i]);
+        give_tables(i);
+    }
+}
+
+/// Lets a reader take what is on its way to it, if its streams do not wait for their consumers. Its queue's
+/// lcore sends it no more.
+void ReceiveQueues::drain(const recv::Distributor& distributor, const Queue::Reader& reader) const {
+    // It takes a burst between two answers, at least.
+    constexpr std::uint32_t kMostLooks = 4 * recv::Distributor::kRingEntries / recv::Distributor::kBurst;
+    for (std::uint32_t looks = 0; looks < kMostLooks; looks++) {
+        const bool is_empty = distributor.on_their_way_to(reader.share - 1) == 0;
+        // The last burst may be in its hands still.
+        lcores_.ask(
+            *reader.worker, [](recv::Source*) {}, reader.source);
+        if (is_empty)
+            return;
+    }
 }
 
 /// Returns why a worker whose streams ask for interrupt mode cannot have it; empty if it can.

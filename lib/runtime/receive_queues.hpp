@@ -55,8 +55,8 @@ class ReceiveQueues {
     /// the lcore sends, too.
     void arm_interrupts(const std::function<bool(const Worker&)>& sends);
     /// Delivers packets by `layout` from now on, which has the same queues. Streams that stay on their lcores
-    /// always have a lane. Packets on their way to an lcore that loses the endpoint become unmatched. Throws
-    /// Error.
+    /// always have a lane. Packets on their way to an lcore that loses the endpoint become unmatched, unless
+    /// it loses all of them: then it takes these first. Throws Error.
     void deliver(const std::vector<QueueLayout>& layout, const Deliveries& to);
 
     /// Returns why the worker cannot wait for packets; empty if it can.
@@ -85,6 +85,7 @@ class ReceiveQueues {
     Queue::Reader& reader(Queue& queue, Worker& worker);
     void connect(Queue& queue, const Queue::Reader& reader);
     void switch_queue(Queue& queue, const QueueLayout& to, const Deliveries& streams);
+    void drain(const recv::Distributor& distributor, const Queue::Reader& reader) const;
     recv::SourceTables tables_of(const Queue::Reader& reader, const QueueLayout& queue,
                                  const Deliveries& to) const;
     static recv::Distributor::Table distribution(const Queue& queue, const QueueLayout& to, const Plan& plan);

@@ -119,8 +119,8 @@ class StreamSet {
     /// Returns whether every endpoint of every enabled stream has seen a stop item, on any lcore.
     bool all_stopped(const std::vector<ReceivePlan>& plans) const;
 
-    /// Restarts the heap times of former lanes.
-    void forget_times();
+    /// Restarts the heap times of former lanes, and what was most or longest there.
+    void forget_peaks();
 
     /// Reports newly failed sinks, jumps of the time, and slow place callbacks; `now` in seconds of the run.
     void watch_sinks(double now);

@@ -143,9 +143,11 @@ void StreamSet::look_for_engines(const std::vector<ReceivePlan>& plans) {
                 current_[i]->waits_for_engine = true;
 }
 
-void StreamSet::forget_times() {
-    for (const auto& stream : current_)
-        stream->past.forget_times();
+void StreamSet::forget_peaks() {
+    for (const auto* const list : {&current_, &removed_})
+        for (const auto& stream : *list)
+            stream->past.forget_peaks();
+    runtime::forget_peaks(removed_counts_);
 }
 
 void StreamSet::look_for_blocked() {

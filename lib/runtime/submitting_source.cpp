@@ -167,6 +167,8 @@ bool SubmittingSource::submit(std::span<const send::Submission> group) {
 void SubmittingSource::wait_in_flight() {
     if (lockstep_->is_left_behind(side_, index_))
         sender_.request_recall();
+    if (const std::uint64_t polls = sender_.polls(); std::exchange(polls_, polls) != polls)
+        lockstep_->note_running(side_, this);
     collect();
     wait_.wait(idle_rounds_);
 }

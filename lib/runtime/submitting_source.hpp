@@ -127,6 +127,7 @@ class SubmittingSource : public HeapSource {
     std::uint64_t index_ = 0;                ///< of the next data heap
     std::uint64_t reached_ = 0;              ///< the largest index in all starts; a round may begin below it
     Lockstep::Clock::time_point skipped_{};  ///< when heaps were left out last
+    std::uint64_t polls_ = 0;                ///< of the sender, when it was waited for last
     unsigned idle_rounds_ = 0;
     ShortWait wait_;
     std::atomic<bool> stop_{false};

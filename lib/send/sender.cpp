@@ -433,6 +433,10 @@ bool Sender::stop_requested() const noexcept {
     return impl_->shared.stop.load(std::memory_order_relaxed);
 }
 
+std::uint64_t Sender::polls() const noexcept {
+    return impl_->shared.polls.load(std::memory_order_relaxed);
+}
+
 const SenderConfig& Sender::config() const noexcept {
     return impl_->config;
 }

@@ -261,6 +261,9 @@ class Sender {
     void request_stop() noexcept;
     bool stop_requested() const noexcept;
 
+    /// Returns a number that moves with each poll: while it stands still, the lcore does not run.
+    std::uint64_t polls() const noexcept;
+
     const SenderConfig& config() const noexcept;
     /// Returns how many mbufs of this sender's pools are not in them.
     std::size_t mbufs_out() const noexcept;

@@ -320,6 +320,7 @@ void Transmitter::set_queue(const port::TxQueue& queue) noexcept {
 }
 
 bool Transmitter::poll(std::uint64_t now) noexcept {
+    shared_.polls.store(shared_.polls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (shared_.stop.load(std::memory_order_relaxed)) [[unlikely]] {
         abandon();
         const bool completed = collect(now);

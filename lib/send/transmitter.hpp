@@ -28,6 +28,8 @@ struct Shared {
     alignas(64) std::atomic<bool> stop{false};
     std::atomic<Cut> cut{Cut::nothing};
     std::atomic<bool> recall{false};
+    /// Counts the lcore's polls. Written by the lcore.
+    alignas(64) std::atomic<std::uint64_t> polls{0};
 };
 
 /// Runs the lcore's side of a sender: accepts heaps, interleaves and paces them, and gives frames

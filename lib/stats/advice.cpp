@@ -209,6 +209,14 @@ bool Advice::has_option(std::string_view option) const {
     return !option.empty() && (known.empty() || std::ranges::find(known, option) != known.end());
 }
 
+std::string Advice::named(std::string_view option, std::string_view key) const {
+    if (option.empty())
+        return fmt::format("`{}`", key);
+    const bool lacks_it =
+        of_.settings.configuration.empty() && of_.settings.by_options && !has_option(option);
+    return lacks_it ? fmt::format("`{}` of a configuration file", key) : std::string(option);
+}
+
 bool Advice::is_by_option() const {
     return of_.settings.attach.empty() && !of_.settings.own_prompt && of_.settings.configuration.empty() &&
            of_.settings.by_options;
@@ -218,7 +226,7 @@ std::string Advice::lengthen(const StreamSnapshot& s, const StreamKey& key, bool
     const double now = s.settings.*key.seconds;
     const std::string_view off = or_off ? ", or turn it off" : "";
     if (now == 0)
-        return fmt::format("raise {}{}", key.option.empty() ? fmt::format("`{}`", key.key) : key.option, off);
+        return fmt::format("raise {}{}", named(key), off);
     return set(s, key, duration_text(2 * now)) + std::string(off);
 }
 
@@ -253,7 +261,7 @@ std::string Advice::raise(const StreamSnapshot& s, const StreamKey& key, std::ui
 std::string Advice::raise_to(const StreamSnapshot& s, const StreamKey& key, std::uint64_t least) const {
     const std::uint64_t now = s.settings.*key.now;
     if (now == 0)
-        return key.option.empty() ? fmt::format("raise `{}`", key.key) : fmt::format("raise {}", key.option);
+        return "raise " + named(key);
     const std::uint64_t wanted = std::min(std::max(least, now + 1), key.most);
     if (wanted <= now)
         return {};
@@ -265,7 +273,7 @@ std::string Advice::raise_memory(const StreamSnapshot& s, std::uint64_t least) c
     const std::uint64_t now = of_.settings.heap_memory;
     if (now == 0 || s.settings.own_memory)
         return of_.settings.by_options || !of_.settings.configuration.empty() || now == 0
-                   ? "raise --memory"
+                   ? "raise " + named("--memory", "memory.heaps")
                    : "raise its `memory`";
     // Other programs keep what they need.
     const std::uint64_t most = std::min(now + of_.settings.memory_free / 2, kMostHeapMemory);
@@ -327,21 +335,20 @@ Cures Advice::reassemble(const PortSnapshot& p, FragmentsAre where) const {
     const std::string& interface = p.settings.interface;
     const bool by_file = !of_.settings.configuration.empty();
     const std::string file = by_file ? shell_word(of_.settings.configuration) : std::string();
+    // Where rules steer packets, a port refuses to put fragments together.
+    const bool has_rules = !p.steering.empty() && p.steering != "software";
     Cures cures;
     if (!by_file && !of_.settings.by_options) {
         cures.push_back("set `backend` to kernel: the kernel's sockets put fragments together");
-    } else if (where == FragmentsAre::with_kernel) {
+    } else if (has_rules || where == FragmentsAre::with_kernel) {
         // Rules match the UDP port, which only first fragments have.
         const std::string device =
             fmt::format("net_kernel0,iface={}", interface.empty() ? "INTERFACE" : interface);
-        cures.push_back(
-            by_file
-                ? fmt::format(
-                      "set `device = \"{}\"` in [[port]] of {} in {}, and restart: the kernel's sockets put "
-                      "fragments together",
-                      device, p.name, file)
-                : fmt::format("restart with `--port {}`: the kernel's sockets put fragments together",
-                              shell_word(device)));
+        cures.push_back(for_next_start("[[port]]", p.name, "device", "--port",
+                                       !by_file && has_option("--port") ? shell_word(device)
+                                                                        : fmt::format("\"{}\"", device),
+                                       "") +
+                        ": the kernel's sockets put fragments together");
     } else {
         cures.push_back(
             by_file

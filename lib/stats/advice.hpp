@@ -94,6 +94,12 @@ class Advice {
     bool has_option(std::string_view option) const;
     /// Returns whether options of the command line are the only way to set something.
     bool is_by_option() const;
+    /// Returns whether this one is.
+    bool is_by_option(std::string_view option) const { return is_by_option() && has_option(option); }
+    /// Returns the name of a setting without a value: its option, or "`poll` of a configuration file" if the
+    /// command of the run has no such option.
+    std::string named(std::string_view option, std::string_view key) const;
+    std::string named(const StreamKey& key) const { return named(key.option, key.key); }
     /// Returns the same, up to at least `least`.
     std::string raise_to(const StreamSnapshot& s, const StreamKey& key, std::uint64_t least) const;
     /// Returns the action that gives heaps more memory, at least `least` bytes, as far as the machine has it.

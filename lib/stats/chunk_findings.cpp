@@ -94,7 +94,7 @@ class ChunkFindings {
     std::vector<Finding> all() {
         for (const Refusal& r : kRefusals)
             add(Cause::misplaced, Stage::packet,
-                packets_of(s_, r.outcome) - (r.outcome == PacketOutcome::no_item ? cut_packets() : 0),
+                packets_of(s_, r.outcome) - (r.outcome == PacketOutcome::no_item ? all_cut_packets() : 0),
                 "packets", r.what, fixes_of(r));
         callback_slow();
         cut_otherwise();
@@ -127,6 +127,11 @@ class ChunkFindings {
     /// Returns the packets without the items of their heaps, whose first ones came before a change.
     std::uint64_t cut_packets() const {
         return std::min(s_.cut_at_start.packets, packets_of(s_, PacketOutcome::no_item));
+    }
+    /// Returns the same with those whose first ones came before their endpoint was received.
+    std::uint64_t all_cut_packets() const {
+        return std::min(s_.cut_at_start.packets + s_.cut_at_start.packets_by_join,
+                        packets_of(s_, PacketOutcome::no_item));
     }
 
     Cures fixes_of(const Refusal& r) const {
@@ -298,8 +303,9 @@ class ChunkFindings {
     /// Finds missing heaps that losses on this machine do not explain: a packet that was lost or refused
     /// leaves at most one heap incomplete.
     void missing() {
-        // Heaps that a change has cut are not among the explained ones.
-        const std::uint64_t explained = missed_ + lost_packets_of_chunks(s_) - cut_packets();
+        // Heaps that a change has cut are not among the explained ones, and those of a join are not missing:
+        // the first chunks count as cut.
+        const std::uint64_t explained = missed_ + lost_packets_of_chunks(s_) - all_cut_packets();
         const std::uint64_t unexplained =
             s_.chunks.heaps_missing - std::min(explained, s_.chunks.heaps_missing);
         const std::string_view beyond = beyond_losses_here(explained != 0);

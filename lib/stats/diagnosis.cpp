@@ -270,9 +270,10 @@ std::string other_format(const StreamSnapshot& s, const Advice& advice) {
     if (s.fits_format.empty())
         return {};
     if (s.fits_format == "spead")
-        return s.has_format ? "a sample of these packets begins as packets of SPEAD do: leave out `format` "
-                              "(--format) to "
-                              "receive SPEAD"
+        return s.has_format ? fmt::format(
+                                  "a sample of these packets begins as packets of SPEAD do: leave out "
+                                  "{} to receive SPEAD",
+                                  advice.named(kFormat))
                             : std::string();
     if (!s.has_format)
         return fmt::format("a sample of these packets fits the format `{}`: {}", s.fits_format,
@@ -296,8 +297,9 @@ void Findings::refused_by_decoder(const StreamSnapshot& s) {
                                  : "look for other senders to this endpoint, and check the sender's flavour");
     if (!s.has_format && s.fits_format.empty())
         cures.push_back(
-            "if the sender speaks another format, name it with --format (docs/formats.md lists "
-            "the known ones)");
+            fmt::format("if the sender speaks another format, name it with {} (docs/formats.md lists "
+                        "the known ones)",
+                        advice_.named(kFormat)));
     if (s.has_format)
         add(Cause::not_in_format, Stage::packet, s.name, malformed, "packets",
             "break a rule of the stream's `format`", std::move(cures));
@@ -353,16 +355,18 @@ void Findings::stream(const StreamSnapshot& s) {
         absence(s);
         return;
     }
+    const std::string substreams = advice_.named("--substreams", "substreams");
     add(Cause::contradictions, Stage::packet, s.name, of(s, PacketOutcome::inconsistent), "packets",
         "contradict others of their heap",
-        "give each sender heap counts of its own, or a substream (--substreams)");
+        fmt::format("give each sender heap counts of its own, or a substream ({})", substreams));
     add(Cause::out_of_order, Stage::packet, s.name, of(s, PacketOutcome::out_of_order), "packets",
-        "were not the next of their heap", "leave out --in-order to take them");
+        "were not the next of their heap",
+        fmt::format("leave out {} to take them", advice_.named("--in-order", "in_order")));
     duplicates(s);
     incomplete(s);
     add(Cause::max_live_too_small, Stage::window, s.name, s.heaps_interleaved_evictions, "heaps",
         "were given up while their packets still came: senders interleave",
-        more_live(s, advice_, "give each sender a substream (--substreams)"));
+        more_live(s, advice_, fmt::format("give each sender a substream ({})", substreams)));
     if (s.heaps_interleaved_evictions == 0)
         add(Cause::late, Stage::window, s.name, of(s, PacketOutcome::late), "packets",
             "came after their heap had been given up" + late_path(s, "heaps"),
@@ -372,7 +376,8 @@ void Findings::stream(const StreamSnapshot& s) {
     dropped(s);
     add(Cause::device_error, Stage::memory, s.name, s.heaps_device_error, "heaps",
         "were lost because the engine that moves their payload failed, or stood still at the end of the run",
-        "look in the log for what failed, and start the run anew; --heap-memory none needs no engine");
+        fmt::format("look in the log for what failed, and start the run anew; {} none needs no engine",
+                    advice_.named("--heap-memory", "heaps.gather")));
     std::ranges::move(unwritten_findings(s, s.heaps_unwritten, "heaps", advice_), std::back_inserter(all_));
     std::ranges::move(near_loss_findings(s, advice_), std::back_inserter(all_));
     absence(s);
@@ -421,7 +426,7 @@ void Findings::send(const SendSnapshot& s) {
                     "{} delayed, {} dropped when the port stopped",
                     c.impaired_lost, c.impaired_duplicated, c.impaired_corrupted, c.impaired_reordered,
                     c.impaired_delayed, c.impaired_dropped),
-        "send without --impair");
+        "send without " + advice_.named("--impair", "impair"));
 }
 
 }  // namespace

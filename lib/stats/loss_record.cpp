@@ -6,6 +6,7 @@
 
 #include "stats/grown.hpp"
 #include "stats/stream_ports.hpp"
+#include "stats/stream_senders.hpp"
 
 namespace spead::stats {
 
@@ -64,6 +65,11 @@ std::uint64_t packets_without_item(const StreamSnapshot& s) {
 std::uint64_t packets_of_heaps(const StreamSnapshot& s, std::uint64_t heaps) {
     const std::uint64_t placed = s.packets[static_cast<std::size_t>(PacketOutcome::placed)];
     return s.heaps_started == 0 ? 0 : heaps * (placed / s.heaps_started + 1);
+}
+
+/// Returns `all` less a part, which may be an estimate.
+std::uint64_t without(std::uint64_t all, std::uint64_t part) {
+    return all - std::min(all, part);
 }
 
 bool polls(const LcoreSnapshot& l, const std::string& port) {
@@ -180,8 +186,9 @@ void LossRecord::observe(Snapshot& now) {
         observe_port(p, interval, now.ticks_per_second);
     for (StreamSnapshot& s : now.streams) {
         observe_stream(s, seconds);
-        observe_joins(streams_[s.number], s, now.duration_s);
+        note_senders(streams_[s.number], s, now);
         observe_change(streams_[s.number], s, now.duration_s);
+        observe_joins(streams_[s.number], s, now.duration_s);
     }
 }
 
@@ -225,13 +232,32 @@ void LossRecord::observe_joins(StreamCounts& before, StreamSnapshot& s, double s
     s.cut_at_start = before.cut;
 }
 
-/// Counts heaps that stayed incomplete while the first ones of an endpoint may still be open.
+/// Counts heaps that stayed incomplete while the first ones of an endpoint may still be open, and packets
+/// whose heaps they may be. Those of a change are not among them: observe_change() comes before.
 void LossRecord::count_joins(StreamCounts& before, StreamSnapshot& s, double seconds) {
-    if (before.joins.holds())
-        before.cut.heaps += grown(incomplete_heaps(s), before.joins.incomplete);
+    Cutting& joins = before.joins;
+    if (joins.holds()) {
+        before.cut.heaps += without(grown(incomplete_heaps(s), joins.incomplete),
+                                    grown(before.cut.by_change, joins.by_change));
+        before.joined_without_item += without(grown(packets_without_item(s), joins.without_item),
+                                              grown(before.without_item, joins.without_item_by_change));
+    }
     if (!s.chunks.any())
         before.cut.by_join = std::min(before.cut.heaps, before.first);
-    before.joins.look(s, seconds);
+    else
+        before.cut.packets_by_join =
+            std::max(before.cut.packets_by_join,
+                     std::min(before.joined_without_item,
+                              packets_of_heaps(s, std::max(before.first, before.senders))));
+    joins.look(s, seconds);
+    joins.by_change = before.cut.by_change;
+    joins.without_item_by_change = before.without_item;
+}
+
+/// Notes how many senders the stream has: a join cuts a heap of each.
+void LossRecord::note_senders(StreamCounts& before, const StreamSnapshot& s, const Snapshot& now) {
+    if (s.chunks.any())
+        before.senders = std::max<std::uint64_t>(before.senders, senders_to(now, s.name).size());
 }
 
 /// Counts heaps that stayed incomplete, or whose chunk was cut, because of a change.
@@ -266,10 +292,11 @@ void LossRecord::follow(Snapshot& now) {
             before.joins.settling = settling(s, now.duration_s);
             before.first = endpoints_of(s);
         }
+        observe_change(before, s, now.duration_s);
         // Heaps that end before the join is known are counted then.
         if (before.joins.holds())
             count_joins(before, s, now.duration_s);
-        observe_change(before, s, now.duration_s);
+        s.cut_at_start = before.cut;
     }
 }
 
@@ -322,8 +349,9 @@ void LossRecord::settle(Snapshot& now, const std::vector<std::string>& changed) 
             before.changed_s = now.duration_s;
             before.change.settling = settling(s, now.duration_s);
         }
-        observe_joins(before, s, now.duration_s);
+        note_senders(before, s, now);
         observe_change(before, s, now.duration_s);
+        observe_joins(before, s, now.duration_s);
     }
 }
 

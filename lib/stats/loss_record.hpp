@@ -55,6 +55,9 @@ class LossRecord {
         std::uint64_t incomplete = 0;
         std::uint64_t in_cut_chunks = 0;
         std::uint64_t without_item = 0;  ///< packets
+        /// Holds what a change may have cut until then: these are no heaps and packets of a join.
+        std::uint64_t by_change = 0;
+        std::uint64_t without_item_by_change = 0;
 
         bool holds() const noexcept { return settling.holds(seen_s, started, opened); }
         void look(const StreamSnapshot& s, double seconds) noexcept;
@@ -73,6 +76,8 @@ class LossRecord {
         std::uint64_t under_way = 0;     ///< heaps at the last change that have not stayed incomplete since
         std::uint64_t halves = 0;        ///< heaps that may have been under way at all changes
         std::uint64_t without_item = 0;  ///< packets soon after changes
+        std::uint64_t joined_without_item = 0;  ///< packets soon after the first ones of endpoints, otherwise
+        std::uint64_t senders = 0;              ///< the most that were known at a time
         CutAtStart cut;
         DroppedWhile dropped;
         double full_s = 0;  ///< since the last loss, as the next
@@ -89,6 +94,7 @@ class LossRecord {
     static void observe_spell(StreamCounts& before, std::uint64_t dropped, bool full, double seconds);
     static void observe_joins(StreamCounts& before, StreamSnapshot& now, double seconds);
     static void count_joins(StreamCounts& before, StreamSnapshot& now, double seconds);
+    static void note_senders(StreamCounts& before, const StreamSnapshot& s, const Snapshot& now);
     static void observe_change(StreamCounts& before, StreamSnapshot& now, double seconds);
     static Settling settling(const StreamSnapshot& s, double seconds);
     static bool is_changed(const StreamSnapshot& s, const Snapshot& now,

@@ -69,6 +69,7 @@ struct CutAtStart {
     /// Counts packets that found no item, since the first ones of their heaps came before a change: of the
     /// tracked way of chunks.
     std::uint64_t packets = 0;
+    std::uint64_t packets_by_join = 0;  ///< likewise, before the first packets that came of an endpoint
 };
 
 // The words about heaps that a change has cut.

@@ -125,7 +125,7 @@ Cures PortFindings::for_long_frames() const {
             (shortest == nullptr || s.settings.max_packet_size < shortest->settings.max_packet_size))
             shortest = &s;
     if (shortest == nullptr || shortest->settings.max_packet_size == 0)
-        append(cures, "packets that are so long on the wire need a larger --max-packet-size");
+        append(cures, "packets that are so long on the wire need a larger " + advice_.named(kMaxPacketSize));
     else if (const std::string longer =
                  p_.rx_longest_payload > shortest->settings.max_packet_size
                      ? advice_.raise_to(*shortest, kMaxPacketSize, p_.rx_longest_payload)
@@ -162,7 +162,9 @@ Cures PortFindings::for_slow(unsigned lcore) const {
     Cures cures;
     const LcoreSnapshot* const l = lcore_of(lcore);
     const std::string other = l == nullptr ? std::string() : advice_.other_cpu(*l, p_, true);
-    append(cures, other.empty() ? std::string("use more --lcores, or a CPU of its own") : other);
+    append(cures, other.empty()
+                      ? fmt::format("use more {}, or a CPU of its own", advice_.named("--lcores", "lcores"))
+                      : other);
     append(cures, "use a sink that needs less");
     append(cures, or_wrong());
     return cures;
@@ -177,7 +179,7 @@ Cures PortFindings::for_short_ring() const {
         const auto stream = std::ranges::find_if(advice_.snapshot().streams,
                                                  [this](const auto& s) { return s.comes_by(p_.name); });
         append(cures, stream == advice_.snapshot().streams.end() || stream->settings.poll.empty()
-                          ? std::string("use --poll busy")
+                          ? fmt::format("set {} to busy", advice_.named(kPoll))
                           : advice_.set(*stream, kPoll, "busy"));
     }
     append(cures, "let the sender send in smaller bursts");
@@ -210,7 +212,8 @@ void PortFindings::missed() {
                     "more ({} left packets in the queue)",
                     counted(p_.rx_gather_full, "polls")),
         Cures{"send less to this engine, or in larger packets",
-              "receive a stream of it without one (--heap-memory none)"});
+              fmt::format("receive a stream of it without one ({} none)",
+                          advice_.named("--heap-memory", "heaps.gather"))});
     add(Cause::missed_at_start, Stage::port, why.at_start, "packets",
         "came when the port had started and no lcore fetched yet, and found its queue full",
         "no action is needed unless their number grows without a start of the port; for none, let the sender "

@@ -68,7 +68,7 @@ Cures Advice::raise_buffer(const PortSnapshot& p) const {
             (largest == nullptr || s.settings.buffer_size > largest->settings.buffer_size))
             largest = &s;
     if (largest == nullptr || p.settings.buffer_size == 0)
-        return "raise --buffer-size";
+        return "raise " + named(kBufferSize);
     Cures cures;
     std::string last;
     if (p.settings.socket_buffer != 0)

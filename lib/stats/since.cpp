@@ -82,6 +82,7 @@ void take_stream(StreamSnapshot& s, const StreamSnapshot& base) {
     take(s.cut_at_start.in_chunks, base.cut_at_start.in_chunks);
     take(s.cut_at_start.by_join, base.cut_at_start.by_join);
     take(s.cut_at_start.packets, base.cut_at_start.packets);
+    take(s.cut_at_start.packets_by_join, base.cut_at_start.packets_by_join);
     take(s.queue_near.times, base.queue_near.times);
     take(s.pool_near.times, base.pool_near.times);
     take(s.dropped_while.queue_full, base.dropped_while.queue_full);

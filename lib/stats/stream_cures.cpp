@@ -65,7 +65,7 @@ std::string mend_other_sink(const StreamSnapshot& s, const Advice& advice) {
 
 /// Returns the action that lets the sink write all heaps one after the other.
 std::string one_file(const StreamSnapshot& s, const Advice& advice) {
-    return advice.is_by_option()
+    return advice.is_by_option("--sink")
                ? fmt::format("restart with `--sink {}`", shell_word("raw:" + s.settings.directory))
                : advice.set(s, kSinkKind, "raw");
 }
@@ -123,9 +123,9 @@ Cures faster_consumer(const StreamSnapshot& s, const Advice& advice) {
 
 std::string other_directory(const StreamSnapshot& s, const Advice& advice) {
     // One option has the kind of the sink and its directory.
-    return advice.is_by_option() ? fmt::format("restart with another directory in `--sink` (now {})",
-                                               shell_word(s.settings.directory))
-                                 : advice.set(s, kDirectory, "DIRECTORY");
+    return advice.is_by_option("--sink") ? fmt::format("restart with another directory in `--sink` (now {})",
+                                                       shell_word(s.settings.directory))
+                                         : advice.set(s, kDirectory, "DIRECTORY");
 }
 
 bool lasts(const StreamSnapshot& s) {

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "base/tick_rate.hpp"
+#include "recv/distributor.hpp"
 #include "tests/eal/recv/rig.hpp"
 #include "tests/unit/wire/frames6.hpp"
 
@@ -306,6 +307,37 @@ TEST(FragmentsThatNobodyPutsTogether, AreWantedIfAnyLcoreOfTheirQueueHasTheirStr
     rig.source().all_endpoints = &all;
     rig.give(others);
     EXPECT_EQ(rig.reassembly().wanted, wanted + others.size());
+    rig.source().all_endpoints = nullptr;
+}
+
+/// Lets the lcore that polls a shared queue see the fragments for the other lcore's stream.
+TEST(FragmentsThatNobodyPutsTogether, AreWantedBehindADistributorAsItsTableSays) {
+    Reassembling rig;
+    rig.source().reassembler.reset();
+    Distributor distributor(1);
+    distributor.table().add(one_group().front(), {0});
+    distributor.table().add({{0xEF010204}, Way{}.port, {}}, {1});
+    distributor.connect(rig.queue().queue());
+    rig.source().queue = distributor.own();
+    rig.source().all_endpoints = &distributor.endpoints();
+    std::uint64_t wanted = 0;
+    for (const std::uint32_t to : {0xEF010203U, 0xEF010204U, 0xEF010205U}) {
+        const std::vector<Bytes> pieces = fragments_of(frames(long_heap(1), false, {.to = to}).front(), 9);
+        rig.give(pieces);
+        wanted += to == 0xEF010205 ? 0 : pieces.size();
+        EXPECT_EQ(rig.reassembly().wanted, wanted) << to;
+    }
+    EXPECT_GT(rig.count(PortOutcome::fragment), wanted);
+    Distributor::Table fresh;
+    fresh.add({{0xEF010205}, Way{}.port, {}}, {1});
+    distributor.exchange(fresh);
+    for (const std::uint32_t to : {0xEF010204U, 0xEF010205U}) {
+        const std::vector<Bytes> pieces = fragments_of(frames(long_heap(1), false, {.to = to}).front(), 9);
+        rig.give(pieces);
+        wanted += to == 0xEF010205 ? pieces.size() : 0;
+        EXPECT_EQ(rig.reassembly().wanted, wanted) << to << " after a change";
+    }
+    rig.source().queue = rig.queue().queue();
     rig.source().all_endpoints = nullptr;
 }
 

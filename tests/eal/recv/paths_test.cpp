@@ -253,6 +253,22 @@ TEST_F(RecvPaths, AHeapOfOnePacketIsKnownForAsLongAsTheHistorySays) {
     expect_exact(s);
 }
 
+TEST_F(RecvPaths, TheLongestDelayCountsFromTheLastClearing) {
+    const std::uint64_t history = rig.lane().config.window.history_ticks;
+    std::uint64_t heap = 1;
+    for (const std::uint64_t more : {1'000'000, 100'000}) {
+        give(0, heap);
+        rig.now += history + more;
+        give(1, heap++);
+        const stats::StreamSnapshot s = counts();
+        EXPECT_GE(s.paths[1].forgotten_after, history + more);
+        EXPECT_LE(s.paths[1].forgotten_after, history + more + 10'000);
+        rig.lane().forget_peaks();
+    }
+    EXPECT_EQ(counts().paths[1].forgotten_after, 0U);
+    EXPECT_EQ(counts().paths[1].forgotten, 2U) << "counts stay";
+}
+
 /// Lets the second path be behind by more than the history's time, or by more heaps than it remembers.
 TEST_F(RecvPaths, CopiesThatComeTooLateAreCountedAsThose) {
     const std::uint64_t history = rig.lane().config.window.history_ticks;

@@ -345,6 +345,30 @@ TEST(Change, MovesStreamsWhoseFragmentsAreReassembledTogether) {
     EXPECT_THAT(e.problems, IsEmpty());
 }
 
+/// Moves all streams of a port from the lcore that polls its queue to another one, and back: packets wait in
+/// the ring between the two.
+TEST(Change, APacketOnItsWayToTheFormerLcoreIsTakenThere) {
+    for (const bool reassembles : {false, true}) {
+        Script script;
+        script.wait([](const stats::Snapshot& s) { return s.streams[0].heaps_verified > 5; });
+        for (int i = 0; i < 8; i++) {
+            script.change([cpu = i % 2 == 0 ? 6U : 5U](Plan& plan) {
+                for (ReceivePlan& r : plan.receives)
+                    r.lcores = {cpu};
+            });
+            script.wait([from = std::uint64_t{0}](const stats::Snapshot& s) mutable {
+                from = from == 0 ? s.streams[1].heaps_verified : from;
+                return s.streams[1].heaps_verified > from + 50;
+            });
+        }
+        Plan plan = live_plan(2);
+        plan.ports[0].reassemble = reassembles;
+        const Ended e = script.run(plan);
+        EXPECT_THAT(e.problems, IsEmpty());
+        EXPECT_EQ(e.last.ports[0].rx[static_cast<std::size_t>(PortOutcome::unmatched)], 0U);
+    }
+}
+
 TEST(Change, GoesBackWhenASinkCannotBeMade) {
     Script script;
     script.add([](Engine& engine, const stats::Snapshot&) {

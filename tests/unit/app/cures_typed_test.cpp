@@ -16,16 +16,7 @@
 #include "runtime/paths.hpp"
 #include "stats/diagnosis.hpp"
 #include "tests/unit/app/parsed.hpp"
-#include "tests/unit/stats/consumer_cure_rows.hpp"
-#include "tests/unit/stats/cure_rows.hpp"
-#include "tests/unit/stats/format_cause_rows.hpp"
-#include "tests/unit/stats/near_loss_cause_rows.hpp"
-#include "tests/unit/stats/nothing_came_cause_rows.hpp"
-#include "tests/unit/stats/option_cure_rows.hpp"
-#include "tests/unit/stats/path_cure_rows.hpp"
-#include "tests/unit/stats/port_cause_rows.hpp"
-#include "tests/unit/stats/queue_cure_rows.hpp"
-#include "tests/unit/stats/stream_cause_rows.hpp"
+#include "tests/unit/stats/each_row.hpp"
 
 /// Tests that the commands and options which cures propose are accepted when they are typed.
 namespace spead::app {
@@ -33,31 +24,9 @@ namespace {
 
 using stats::Finding;
 using stats::Snapshot;
+using stats::test::each_snapshot;
 
 constexpr std::string_view kAttach = "dpdk-spead attach /run/x.sock -- ";
-
-/// Calls `f` with each snapshot that the rows of causes and cures make.
-template <class F>
-void each_snapshot(F&& f) {
-    const auto visit = [&f](const auto& rows) {
-        for (const auto& row : rows) {
-            Snapshot s = stats::test::known();
-            row.change(s);
-            f(row.name, s);
-        }
-    };
-    using namespace stats::test;
-    visit(kCureRows);
-    visit(kQueueCureRows);
-    visit(kConsumerCureRows);
-    visit(kOptionCureRows);
-    visit(kPathCureRows);
-    visit(kPortCauseRows);
-    visit(kStreamCauseRows);
-    visit(kNothingCameCauseRows);
-    visit(kFormatCauseRows);
-    visit(kNearLossCauseRows);
-}
 
 /// Returns the texts between backticks of all cures of the snapshot.
 std::vector<std::string> quoted(const Snapshot& s) {
@@ -166,22 +135,28 @@ TEST(CuresTyped, CommandsOfThePromptAreUnderstoodAndTheirChangesAccepted) {
 
 /// Takes the command line of a run as the only way to set something.
 TEST(CuresTyped, OptionsAreThoseOfTheCommand) {
-    std::size_t options = 0;
-    const std::vector<std::string> known =
-        test::options_of<RunOptions>(test::parsed("recv --port a 239.1.2.3:7148")).command_options;
-    ASSERT_NE(std::ranges::find(known, "--reassemble"), known.end());
-    each_snapshot([&](const char* row, Snapshot s) {
-        stats::test::by_options(s);
-        s.settings.options = known;
-        for (const std::string& text : quoted(s)) {
-            if (!text.starts_with("--"))
-                continue;
-            options++;
-            const std::string option = text.substr(0, text.find(' '));
-            EXPECT_NE(std::ranges::find(known, option), known.end()) << row << ": " << text;
-        }
-    });
-    EXPECT_GT(options, 10U);
+    for (const char* line :
+         {"recv --port a 239.1.2.3:7148", "capture --port a 239.1.2.3:7148 a.pcap", "loopback"}) {
+        std::size_t options = 0;
+        // The sender of a stream is another program's, or another command's.
+        std::vector<std::string> known = {"--burst-size"};
+        std::ranges::copy(test::options_of<RunOptions>(test::parsed(line)).command_options,
+                          std::back_inserter(known));
+        ASSERT_NE(std::ranges::find(known, "--buffer-size"), known.end());
+        each_snapshot([&](const char* row, Snapshot s) {
+            stats::test::by_options(s);
+            s.settings.by_options = true;
+            s.settings.options = known;
+            for (const Finding& f : stats::diagnose(s))
+                for (const std::string& cure : f.cures)
+                    for (const std::string& option : stats::test::options_in(cure)) {
+                        options++;
+                        EXPECT_NE(std::ranges::find(known, option), known.end())
+                            << line << ": " << row << ": " << cure;
+                    }
+        });
+        EXPECT_GT(options, 10U) << line;
+    }
 }
 
 TEST(CuresTyped, CaptureReassembles) {

@@ -109,6 +109,43 @@ TEST(ChunkLane, GoesOverToTheTrackedWayWhenAPacketTellsNothing) {
     EXPECT_EQ(rig.counters.bytes, 29U * 512);
 }
 
+/// Lets two senders with another time each be there when the lane begins.
+TEST(ChunkLane, HeapsThatASenderAheadSentBeforeAreCutAndNotMissing) {
+    for (const char* way : {"; direct", "; tracked"}) {
+        for (const std::uint64_t ahead : {4, 6}) {
+            LaneRig rig(way);
+            const auto give = [&](std::uint64_t n) {
+                for (std::uint64_t at = 0; at < 2048; at += 512)
+                    EXPECT_EQ(rig.give(part(n, at, true)), placed) << way << n;
+            };
+            give(2);
+            give(ahead);
+            for (std::uint64_t n = 8; n < 16; n++)
+                give(n);
+            EXPECT_EQ(rig.chunks.ring.take()->id, 0);
+            const Chunk* const second = rig.chunks.ring.take();
+            ASSERT_NE(second, nullptr);
+            EXPECT_EQ(second->id, 1);
+            EXPECT_EQ(second->cut, ahead != 4) << way;
+            rig.lane.leave();
+        }
+    }
+}
+
+/// Lets the first packet of the sender ahead be in the middle of the chunk's first heap.
+TEST(ChunkLane, TheFirstHeapOfAChunkMayHaveBegunBefore) {
+    LaneRig rig("; direct");
+    EXPECT_EQ(rig.give(part(2, 0, true)), placed);
+    EXPECT_EQ(rig.give(part(2, 512, true)), placed);
+    EXPECT_EQ(rig.give(part(4, 1024, true)), placed);
+    EXPECT_EQ(rig.give(part(12, 0, true)), placed);
+    EXPECT_EQ(rig.chunks.ring.take()->id, 0);
+    const Chunk* const second = rig.chunks.ring.take();
+    ASSERT_NE(second, nullptr);
+    EXPECT_TRUE(second->cut);
+    rig.lane.leave();
+}
+
 TEST(ChunkLane, StaysInTheDirectWayIfThatIsDeclared) {
     LaneRig rig("; direct");
     EXPECT_EQ(rig.give(part(0, 0, true)), placed);

@@ -38,6 +38,24 @@ TEST(ChunkWindow, EnoughPacketsOfEnoughSourcesMoveItEitherWay) {
     }
 }
 
+TEST(ChunkWindow, ChunksAfterAVoteThatTheWindowBeforeHadOpenAreCut) {
+    for (const std::int64_t to : {5000, 3}) {
+        WindowRig before(8, guarded());
+        before.window->note_source(1, 1);
+        before.open(100);
+        while (before.open(to) != Missing::none)
+            ASSERT_EQ(before.window->counts().resyncs.load(), 0U);
+        before.open(to + 1);
+        WindowRig rig(8, guarded());
+        rig.window->goes_on_from(*before.window);
+        rig.open(to);
+        rig.open(to + 1);
+        EXPECT_TRUE(rig.members[0]->find(to + 1)->cut) << "some heaps are in the chunk of the window before";
+        rig.open(to + 2);
+        EXPECT_FALSE(rig.members[0]->find(to + 2)->cut);
+    }
+}
+
 /// Makes a lossless window of three members with packets of chunk 1000, and moves it to chunk 3.
 struct JumpRig : WindowRig {
     JumpRig() : WindowRig(8, config(), 3) {

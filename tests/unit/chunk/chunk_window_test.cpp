@@ -301,6 +301,61 @@ TEST(ChunkWindow, ChunksThatItBeganAndEndedWithAreCut) {
     EXPECT_EQ(cut, (Ids{6, 7, 9, 10}));
 }
 
+TEST(ChunkWindow, TheFirstChunksThatASenderAheadWasInsideOfAreCut) {
+    WindowRig rig(8, {.chunks = 3});
+    const auto is_cut = [&rig](std::int64_t id, bool begins) {
+        Missing missing = Missing::none;
+        const Chunk* const chunk = rig.members[0]->open(
+            {.id = id, .anew = id, .source = 1, .can_wait = false, .now = 1, .begins = begins}, missing);
+        EXPECT_NE(chunk, nullptr);
+        rig.boundary();
+        rig.taken();
+        return chunk != nullptr && chunk->cut;
+    };
+    EXPECT_TRUE(is_cut(7, true));
+    EXPECT_TRUE(is_cut(8, false)) << "its sender was in it when the window began";
+    EXPECT_FALSE(is_cut(9, true));
+    EXPECT_FALSE(is_cut(10, false)) << "no sender came later than the one of 9: its beginning was lost";
+}
+
+TEST(ChunkWindow, ChunksBeforeThatOfTheSenderAheadAreCutToo) {
+    WindowRig rig(8, {.chunks = 3});
+    rig.open(7);
+    Missing missing = Missing::none;
+    EXPECT_TRUE(
+        rig.members[0]
+            ->open({.id = 9, .anew = 9, .source = 2, .can_wait = false, .now = 1, .begins = false}, missing)
+            ->cut);
+    rig.open(8);
+    EXPECT_TRUE(rig.members[0]->find(8)->cut) << "its heaps of that sender came before the window began";
+    rig.open(10);
+    EXPECT_FALSE(rig.members[0]->find(10)->cut);
+}
+
+TEST(ChunkWindow, ChunksThatAreFilledInBeforeThatOfTheSenderAheadAreCutToo) {
+    WindowRig rig(8, {.chunks = 3, .back_fill = true});
+    rig.open(7);
+    Missing missing = Missing::none;
+    EXPECT_TRUE(
+        rig.members[0]
+            ->open({.id = 9, .anew = 9, .source = 2, .can_wait = false, .now = 1, .begins = false}, missing)
+            ->cut);
+    EXPECT_TRUE(rig.members[0]->find(8)->cut);
+}
+
+TEST(ChunkWindow, AChunkAfterTheWindowsFirstIdsIsWholeWhereverItsFirstPacketIs) {
+    WindowRig rig(8, {.chunks = 3});
+    rig.open(7);
+    for (const std::int64_t id : {10, 11}) {
+        Missing missing = Missing::none;
+        EXPECT_FALSE(
+            rig.members[0]
+                ->open({.id = id, .anew = id, .source = 2, .can_wait = false, .now = 1, .begins = false},
+                       missing)
+                ->cut);
+    }
+}
+
 TEST(ChunkWindow, ChunksThatTheWindowBeforeHadOpenAreCut) {
     WindowRig before(8, {.chunks = 3});
     before.open(6);

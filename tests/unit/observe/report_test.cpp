@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/endpoint.hpp"
 #include "tests/unit/observe/snapshots.hpp"
 
 namespace spead::observe {
@@ -327,6 +328,16 @@ TEST(ReportTable, RatesAreOfTheSameStreams) {
         << packets << "a new one counts from 0";
     EXPECT_NE(packets.find("3.00 Mb/s      300 pps"), std::string::npos)
         << packets << "what was removed came before";
+}
+
+TEST(Report, ASenderOfIpv6HasItsAddressOrNone) {
+    stats::Snapshot s = numbered_snapshot();
+    const IpAddress address(Ipv6{0xFD00ULL << 48, 7});
+    s.streams[0].ghosts_source = sender_key(address);
+    const auto source = [&s] { return report_document(s)["streams"][0]["info"]["ghosts_source"]; };
+    EXPECT_TRUE(source().is_null()) << source();
+    s.ports[0].talkers.push_back({"fd00::7", "s0", 1, 0, sender_key(address)});
+    EXPECT_EQ(source(), "fd00::7");
 }
 
 }  // namespace

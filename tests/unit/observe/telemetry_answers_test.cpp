@@ -59,9 +59,13 @@ TEST_F(TelemetryAnswersTest, InfoCounts) {
 }
 
 TEST_F(TelemetryAnswersTest, PartsAreTheReports) {
-    const stats::Snapshot snapshot = test::numbered_snapshot();
+    stats::Snapshot snapshot = test::numbered_snapshot();
+    // Ports know the addresses of senders.
+    snapshot.streams[0].ghosts_source = 0xF1234567;
+    snapshot.ports[0].talkers.push_back({"fd00::7", "s0", 1, 0, 0xF1234567});
     publish(snapshot);
     const Json report = report_document(snapshot);
+    EXPECT_EQ(report["streams"][0]["info"]["ghosts_source"], "fd00::7");
     EXPECT_EQ(ask("/spead/stream", "s0"), report["streams"][0]);
     EXPECT_EQ(ask("/spead/heaps", "s0"), report["streams"][0]["heaps"]);
     EXPECT_EQ(ask("/spead/send", "d0"), report["sends"][0]);

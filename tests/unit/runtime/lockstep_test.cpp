@@ -25,6 +25,18 @@ struct Pair {
         EXPECT_FALSE(lockstep.is_alone(side, index));
         return lockstep.next(side, index, now);
     }
+    /// Lets a side wait for the other one, which runs and does not move.
+    void wait(Lockstep::Side side, std::uint64_t index, Clock::duration time, bool other_runs = true) {
+        EXPECT_EQ(next(side, index), std::nullopt);
+        for (const auto end = now + time; now < end;) {
+            now = std::min(now + Lockstep::kRan, end);
+            if (other_runs)
+                lockstep.note_running(side == kOriginal ? kCopy : kOriginal);
+            if (now < end) {
+                EXPECT_EQ(next(side, index), std::nullopt);
+            }
+        }
+    }
 
     Lockstep lockstep{kLead};
     Clock::time_point now{};
@@ -52,47 +64,60 @@ TEST(Lockstep, NeitherIsMoreThanTheLeadAhead) {
 
 TEST(Lockstep, OneThatDoesNotMoveIsLeftBehindAndGoesOnWhereTheOtherIs) {
     Pair pair;
-    EXPECT_EQ(pair.next(kOriginal, kLead), std::nullopt);
-    pair.now += Lockstep::kPatience - Clock::duration(1);
-    EXPECT_EQ(pair.next(kOriginal, kLead), std::nullopt);
-    pair.now += Clock::duration(1);
+    pair.wait(kOriginal, kLead, Lockstep::kPatience - Clock::duration(1));
+    pair.wait(kOriginal, kLead, Clock::duration(1));
     for (std::uint64_t i = kLead; i < 100; i++)
         EXPECT_EQ(pair.next(kOriginal, i), i) << "no further wait";
     EXPECT_EQ(pair.next(kCopy, 1), 99U);
     EXPECT_EQ(pair.next(kOriginal, 99 + kLead), std::nullopt) << "it moves again";
 }
 
+/// Lets one get no CPU, as on a busy machine.
+TEST(Lockstep, OneThatDoesNotRunIsWaitedForLonger) {
+    Pair pair;
+    pair.wait(kOriginal, kLead, Lockstep::kPatience / 2);
+    pair.wait(kOriginal, kLead, 10 * Lockstep::kPatience, false);
+    EXPECT_EQ(pair.next(kCopy, 1), 1U);
+    EXPECT_EQ(pair.next(kOriginal, kLead), kLead) << "nothing is left out";
+    pair.wait(kOriginal, kLead + 1, Lockstep::kUnseen, false);
+    EXPECT_EQ(pair.next(kOriginal, kLead + 1), kLead + 1) << "it may never run again";
+}
+
+TEST(Lockstep, OneThatDidNotRunItselfKnowsNothingOfTheOther) {
+    Pair pair;
+    EXPECT_EQ(pair.next(kOriginal, kLead), std::nullopt);
+    pair.lockstep.note_running(kCopy);
+    pair.now += 2 * Lockstep::kPatience;
+    EXPECT_EQ(pair.next(kOriginal, kLead), std::nullopt);
+    pair.wait(kOriginal, kLead, Lockstep::kPatience - Lockstep::kRan);
+    EXPECT_EQ(pair.next(kOriginal, kLead), kLead);
+}
+
 TEST(Lockstep, LongHeapsAreWaitedForLonger) {
     constexpr auto kHeapTime = std::chrono::seconds(1);
-    Lockstep lockstep(kLead);
-    lockstep.expect(kCopy, kHeapTime);
-    lockstep.pair();
-    lockstep.begin(kOriginal, {});
-    lockstep.begin(kCopy, {});
-    Clock::time_point now{};
-    EXPECT_EQ(lockstep.next(kOriginal, kLead, now), std::nullopt);
-    EXPECT_EQ(lockstep.next(kOriginal, kLead, now + 2 * kHeapTime - Clock::duration(1)), std::nullopt);
-    EXPECT_EQ(lockstep.next(kOriginal, kLead, now + 2 * kHeapTime), kLead);
+    Pair pair;
+    pair.lockstep.expect(kCopy, kHeapTime);
+    for (const bool runs : {true, false}) {
+        pair.wait(kOriginal, kLead, 2 * kHeapTime, runs);
+        EXPECT_EQ(pair.next(kOriginal, kLead), kLead);
+        EXPECT_EQ(pair.next(kCopy, 0), 0U);
+        pair.lockstep.begin(kOriginal, {});
+    }
 }
 
 TEST(Lockstep, ASlowSenderIsWaitedForOnceItsPaceIsKnown) {
     Pair pair;
     constexpr auto kSlow = Lockstep::kPatience - Clock::duration(1);
-    EXPECT_EQ(pair.next(kOriginal, kLead), std::nullopt);
-    pair.now += kSlow;
+    pair.wait(kOriginal, kLead, kSlow);
     EXPECT_EQ(pair.next(kCopy, 1), 1U);
     EXPECT_EQ(pair.next(kOriginal, kLead), kLead);
-    EXPECT_EQ(pair.next(kOriginal, kLead + 1), std::nullopt);
-    pair.now += 2 * kSlow - Clock::duration(1);
-    EXPECT_EQ(pair.next(kOriginal, kLead + 1), std::nullopt) << "it takes that long";
-    pair.now += Clock::duration(1);
-    EXPECT_EQ(pair.next(kOriginal, kLead + 1), kLead + 1);
+    pair.wait(kOriginal, kLead + 1, 2 * kSlow);
+    EXPECT_EQ(pair.next(kOriginal, kLead + 1), kLead + 1) << "it takes that long";
 }
 
 TEST(Lockstep, ASideThatWasLeftBehindKnows) {
     Pair pair;
-    EXPECT_EQ(pair.next(kOriginal, kLead), std::nullopt);
-    pair.now += Lockstep::kPatience;
+    pair.wait(kOriginal, kLead, Lockstep::kPatience);
     for (std::uint64_t i = kLead; i < kLead + 2; i++) {
         EXPECT_EQ(pair.next(kOriginal, i), i);
         EXPECT_EQ(pair.lockstep.is_left_behind(kCopy, 0), i > kLead);
@@ -173,8 +198,7 @@ TEST(Lockstep, OneThatStartsLaterJoinsTheRound) {
     EXPECT_EQ(pair.next(kCopy, 3), 3U);
     EXPECT_EQ(pair.lockstep.begin(kOriginal, {101, 100}), (Lockstep::Used{101, 100}));
     EXPECT_EQ(pair.next(kOriginal, 0), 0U) << "not left behind";
-    EXPECT_EQ(pair.next(kCopy, 30), std::nullopt);
-    pair.now += Lockstep::kPatience;
+    pair.wait(kCopy, 30, Lockstep::kPatience);
     EXPECT_EQ(pair.next(kCopy, 30), 30U);
     EXPECT_EQ(pair.next(kOriginal, 1), 30U);
 }

@@ -46,9 +46,29 @@ TEST(PastCounts, SumLanesByPlace) {
     EXPECT_EQ(past.endpoints()[2].bytes, 300U);
     EXPECT_EQ(past.times().latency.count(), 1U);
 
-    past.forget_times();
+    past.forget_peaks();
     EXPECT_EQ(past.times().latency.count(), 0U);
     EXPECT_EQ(past.sums().received, 9U) << "only the times restart";
+}
+
+TEST(PastCounts, WhatWasMostIsForgotten) {
+    PastCounts past;
+    stats::StreamCounters counts;
+    counts.longest_header = 170;
+    counts.longest_packet = 9000;
+    counts.ghosts_source = 0x0A000009;
+    counts.heaps_ghosts = counts.ghosts_of_source = 7;
+    counts.paths[1].forgotten = 3;
+    counts.paths[1].forgotten_after = 1000;
+    past.add_lane(counts, {0, 0}, details_with({}));
+    past.forget_peaks();
+    const stats::StreamSnapshot& s = past.sums();
+    EXPECT_EQ(s.longest_header + s.longest_packet, 0U);
+    EXPECT_EQ(s.ghosts_source, 0U);
+    EXPECT_EQ(s.ghosts_of_source, 0U);
+    EXPECT_EQ(s.heaps_ghosts, 7U);
+    EXPECT_EQ(s.paths[1].forgotten_after, 0U);
+    EXPECT_EQ(s.paths[1].forgotten, 3U);
 }
 
 TEST(PastCounts, SayNothingAboutThePresent) {

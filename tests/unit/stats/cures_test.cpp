@@ -8,16 +8,7 @@
 #include "base/endpoint.hpp"
 #include "stats/diagnosis.hpp"
 #include "stats/since.hpp"
-#include "tests/unit/stats/consumer_cure_rows.hpp"
-#include "tests/unit/stats/cure_rows.hpp"
-#include "tests/unit/stats/format_cause_rows.hpp"
-#include "tests/unit/stats/near_loss_cause_rows.hpp"
-#include "tests/unit/stats/nothing_came_cause_rows.hpp"
-#include "tests/unit/stats/option_cure_rows.hpp"
-#include "tests/unit/stats/path_cure_rows.hpp"
-#include "tests/unit/stats/port_cause_rows.hpp"
-#include "tests/unit/stats/queue_cure_rows.hpp"
-#include "tests/unit/stats/stream_cause_rows.hpp"
+#include "tests/unit/stats/each_row.hpp"
 
 /// Tests the cures of a run whose settings are known: they name present and proposed values, and commands.
 namespace spead::stats::test {
@@ -212,6 +203,22 @@ TEST(Cures, FragmentsThatNobodyCanPutTogetherNeedNoReassembly) {
     EXPECT_EQ(found[1].count, 70U);
 }
 
+/// Lets rules bring first fragments alone: such a port refuses `reassemble`.
+TEST(Cures, FragmentsOfAPortWithRulesNeedTheKernelsSockets) {
+    Snapshot s = known();
+    s.ports[0].rx[static_cast<std::size_t>(PortOutcome::fragment)] = s.ports[0].reassembly.wanted = 77;
+    for (const char* steering : {"software", "rte_flow", "xdp map"}) {
+        s.ports[0].steering = steering;
+        const std::vector<Finding> found = diagnose(s);
+        ASSERT_EQ(found.size(), 1U);
+        EXPECT_EQ(found[0].cures.at(0),
+                  std::string_view(steering) == "software"
+                      ? "set `reassemble = true` in [[port]] of p0 in /etc/x.toml, and restart"
+                      : "set `device = \"net_kernel0,iface=eth0\"` in [[port]] of p0 in /etc/x.toml, and "
+                        "restart: the kernel's sockets put fragments together");
+    }
+}
+
 TEST(Cures, AnOptionThatTheCommandLacksIsNotProposed) {
     Snapshot s = known();
     set(s, PortOutcome::fragment);
@@ -227,6 +234,18 @@ TEST(Cures, AnOptionThatTheCommandLacksIsNotProposed) {
     s.settings.options = {"--port", "--max-packet-size"};
     EXPECT_EQ(diagnose(s).at(0).cures.at(0),
               "restart with a configuration file (`run --config FILE`) that has `split = 170` in [[port]]");
+}
+
+TEST(Cures, NameNoOptionThatTheCommandLacks) {
+    each_snapshot([](const char* row, Snapshot s) {
+        by_options(s);
+        s.settings.by_options = true;
+        s.settings.options = {"--duration"};
+        for (const Finding& f : diagnose(s))
+            for (const std::string& cure : f.cures)
+                for (const std::string& option : options_in(cure))
+                    EXPECT_EQ(option, "--burst-size") << row << ": " << cure;
+    });
 }
 
 TEST(Cures, AGroupOfAScopeThatNoEndpointMayHaveIsNotProposed) {

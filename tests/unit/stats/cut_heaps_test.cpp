@@ -240,6 +240,63 @@ TEST(CutHeaps, PacketsOfHeapsThatAChangeCutAreNotMisplaced) {
     EXPECT_EQ(found[0].count, 70U - 3 * 9) << "nine packets of each heap at most";
 }
 
+TEST(CutHeaps, PacketsOfHeapsThatAJoinCutAreNotMisplaced) {
+    Watched run;
+    FindingLog log;
+    run.stream().chunks.buffers = 8;
+    run.stream().settings.window = 2;
+    run.look(log);
+    std::uint64_t& no_item = run.stream().packets[static_cast<std::size_t>(PacketOutcome::no_item)];
+    const auto come = [&](std::uint64_t without_item) {
+        run.pass();
+        run.stream().heaps_started += 10;
+        run.stream().chunks.opened++;
+        run.stream().packets[static_cast<std::size_t>(PacketOutcome::placed)] += 80;
+        no_item += without_item;
+        run.stream().received += 80 + without_item;
+        return run.look(log);
+    };
+    run.stream().by_endpoint = {{"239.1.2.3:7148", 80, 0}};
+    run.port().talkers = {{"10.0.0.1", "s0", 100, 0, 1}, {"10.0.0.2", "s0", 100, 0, 2}};
+    EXPECT_THAT(come(2 * 9), IsEmpty()) << "of a heap of each sender";
+    std::vector<Finding> found = come(30);
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_EQ(found[0].cause, Cause::misplaced);
+    EXPECT_EQ(found[0].count, 30U) << "these are more";
+    for (int i = 0; i < 60; i++)
+        come(0);
+    found = come(5);
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_EQ(found[0].count, 35U) << "that was long ago";
+}
+
+TEST(CutHeaps, PacketsThatAJoinCutExplainNoHeapThatIsLostLater) {
+    Watched run;
+    FindingLog log;
+    run.stream().chunks.buffers = 8;
+    run.stream().settings.window = 2;
+    run.look(log);
+    run.pass();
+    run.stream().by_endpoint = {{"239.1.2.3:7148", 80, 0}};
+    run.stream().heaps_started = 10;
+    run.stream().packets[static_cast<std::size_t>(PacketOutcome::placed)] = 80;
+    run.stream().packets[static_cast<std::size_t>(PacketOutcome::no_item)] = 7;
+    run.stream().received = 87;
+    EXPECT_THAT(run.look(log), IsEmpty());
+    for (int i = 0; i < 60; i++) {
+        run.pass();
+        run.stream().chunks.opened++;
+        run.stream().received++;
+        run.look(log);
+    }
+    run.stream().chunks.heaps_missing = 3;
+    run.stream().chunks.heaps_expected = 100;
+    const std::vector<Finding> found = run.look(log);
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_EQ(found[0].cause, Cause::network_loss);
+    EXPECT_EQ(found[0].count, 3U) << "the heaps of those packets were in a chunk that counts as cut";
+}
+
 /// Tests the direct way of chunks, whose heaps nobody counts while they are under way.
 TEST(CutHeaps, PacketsBetweenLcoresAreTheChanges) {
     Watched run;
@@ -294,6 +351,46 @@ TEST(CutHeaps, AJoinCutsNoMoreThanAHeapOfEachEndpoint) {
     run.stream().by_endpoint.push_back({"239.1.2.5:7148", 10, 0});
     run.look(log);
     EXPECT_EQ(cut(6), 3U) << "a third one was added";
+}
+
+TEST(CutHeaps, AHeapThatAJoinAndAChangeMayHaveCutIsLeftOutOnce) {
+    for (const bool between : {false, true}) {
+        Watched run;
+        FindingLog log;
+        settle_down(run, log);
+        run.change(log, {"s0"});
+        run.stream().by_endpoint.push_back({"239.1.2.4:7148", 10, 0});
+        run.pass();
+        run.look(log);
+        const auto left_out = [&](std::uint64_t evicted) {
+            run.pass();
+            run.stream().received += 10;
+            run.stream().heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)] += evicted;
+            Snapshot s = run.now();
+            between ? log.follow(s) : log.observe(s);
+            return s.streams[0].cut_at_start.by_change + s.streams[0].cut_at_start.by_join;
+        };
+        EXPECT_EQ(left_out(1), 1U) << between;
+        EXPECT_EQ(left_out(9), 5U) << between
+                                   << ": three that the change may have cut, and two that a join may";
+    }
+}
+
+TEST(CutHeaps, AChangesHeapDoesNotCountForAJoinLater) {
+    Watched run;
+    FindingLog log;
+    settle_down(run, log);
+    run.change(log, {"s0"});
+    run.stream().by_endpoint.push_back({"239.1.2.4:7148", 10, 0});
+    run.pass();
+    run.look(log);
+    lose(run, log, 1);
+    for (int i = 0; i < 60; i++)
+        lose(run, log, 0);
+    const std::vector<Finding> found = lose(run, log, 1);
+    ASSERT_THAT(found, SizeIs(2));
+    EXPECT_EQ(found[0].cause, Cause::network_loss) << "the join was long ago, and its heap was the change's";
+    EXPECT_EQ(found[1].cause, Cause::cut_by_change);
 }
 
 TEST(CutHeaps, LooksBetweenKnowThemToo) {

@@ -209,6 +209,22 @@ TEST(Tracked, GivesUpTheHeapsOfAChunkThatLeaves) {
     }
 }
 
+TEST(Tracked, CountsLaterPacketsOfAChunkThatHasLeftWithoutAHistoryToo) {
+    for (const bool in_order : {false, true}) {
+        heap::WindowConfig c = tracked_window();
+        c.history = 0;
+        c.in_order = in_order;
+        NumberedRig rig({.window = 2}, c);
+        EXPECT_EQ(rig.give(telling(0)), placed);
+        EXPECT_EQ(rig.give(telling(4)), placed);
+        EXPECT_EQ(rig.give(telling(8)), placed) << "chunk 0 leaves";
+        EXPECT_EQ(rig.give(silent(0)), late);
+        EXPECT_EQ(rig.give(silent(0)), late);
+        EXPECT_EQ(rig.counters.heaps_late, 1U) << "it is one heap";
+        rig.end();
+    }
+}
+
 TEST(Tracked, CopiesOfTheBatchInWhichTheChunkLeavesAreMadeBeforeItIsHandedOver) {
     NumberedRig rig({.window = 2});
     const std::vector<Packet> packets{telling(0), telling(4), telling(8), silent(0), silent(4)};

@@ -19,8 +19,9 @@ constexpr std::uint64_t kHeapLengthItem = 2;
 constexpr std::uint64_t kPayloadOffsetItem = 3;
 constexpr std::uint64_t kPayloadLengthItem = 4;
 
-/// Holds which calls for a single heap are timed: the first ones, then one of so many, which stands for the others.
-/// Reading the clock twice takes longer than a short callback. It is no power of two, as the heaps of a chunk often are.
+/// Holds which calls for a single heap are timed: the first ones, then one of so many, which stands for the
+/// others. Reading the clock twice takes longer than a short callback. It is no power of two, as the heaps of
+/// a chunk often are.
 constexpr std::uint64_t kTimed = 64;
 constexpr std::uint64_t kSample = 7;
 

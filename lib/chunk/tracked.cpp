@@ -86,7 +86,8 @@ Tracked::Accepted Tracked::accept(const heap::PacketView& view, std::uint16_t en
             return make_pending(view.key);
         if (whole) [[likely]] {
             std::uint64_t offset = 0;
-            if (std::byte* const* const base = accept_whole(view, endpoint, offset); base != nullptr) [[likely]]
+            if (std::byte* const* const base = accept_whole(view, endpoint, offset); base != nullptr)
+                [[likely]]
                 return {.verdict = Verdict::copy, .base = base, .offset = offset};
         }
         endpoint_ = endpoint;
@@ -103,9 +104,9 @@ Tracked::Accepted Tracked::accept(const heap::PacketView& view, std::uint16_t en
     return {.verdict = Verdict::copy, .base = &r->base};
 }
 
-/// Accepts a heap of one packet, if it is usual and its chunk is open: then it needs no record. Returns the chunk's
-/// memory, and sets the heap's offset in it. Returns null when nothing was done, and the window decides. The map's
-/// answer is kept for that.
+/// Accepts a heap of one packet, if it is usual and its chunk is open: then it needs no record. Returns the
+/// chunk's memory, and sets the heap's offset in it. Returns null when nothing was done, and the window
+/// decides. The map's answer is kept for that.
 std::byte* const* Tracked::accept_whole(const heap::PacketView& view, std::uint16_t endpoint,
                                         std::uint64_t& offset) noexcept {
     if (!window_.may_pass(view)) [[unlikely]]
@@ -120,7 +121,8 @@ std::byte* const* Tracked::accept_whole(const heap::PacketView& view, std::uint1
     return nullptr;
 }
 
-/// Places a heap of one packet, and returns its chunk. Returns null when that is not simple, and nothing was done.
+/// Places a heap of one packet, and returns its chunk. Returns null when that is not simple, and nothing was
+/// done.
 Chunk* Tracked::place_whole(const heap::PacketView& view, const HeapSpot& spot) noexcept {
     const HeapSpot::Where& at = spot.at;
     Chunk* const chunk = member_.find(at.id);

@@ -136,21 +136,6 @@ TEST(Validate, TwoStreamsCannotHaveTheSameEndpoint) {
                    {"239.1.2.3:7148 is already received by stream `s0`", "one stream only"});
 }
 
-TEST(Validate, AStoppedStreamKeepsNoEndpointFromAnother) {
-    for (const std::size_t stopped : {0U, 1U})
-        expect_accepted([stopped](Plan& p) {
-            p.receives.push_back(receive_plan("s1", "239.1.2.3:7148"));
-            p.receives[stopped].enabled = false;
-        });
-    expect_refused(
-        [](Plan& p) {
-            p.receives[0].enabled = false;
-            p.receives.push_back(receive_plan("s1", "239.1.2.3:7148"));
-            p.receives.push_back(receive_plan("s2", "239.1.2.3:7148"));
-        },
-        "receive[2].endpoints[0]", {"already received by stream `s1`"});
-}
-
 TEST(Validate, RangesOfTwoStreamsCannotOverlap) {
     expect_refused(
         [](Plan& p) {

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "config/config.hpp"
 #include "config/edit.hpp"
+#include "config/path_rules.hpp"
 #include "config/shards.hpp"
 #include "runtime/paths.hpp"
 
@@ -68,6 +69,8 @@ void stream_enable(Context& context, const Call& call, bool enabled) {
         for (runtime::ReceivePlan& r : plan.receives)
             if (name == "all" || r.name == name)
                 r.enabled = enabled;
+        // Another stream may have had its endpoints meanwhile.
+        config::check_endpoints_once(plan, {});
         return plan;
     });
     context.session.print(fmt::format("{} {}\n", name == "all" ? "all streams are" : "stream " + name + " is",

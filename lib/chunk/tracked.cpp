@@ -84,8 +84,12 @@ Tracked::Accepted Tracked::accept(const heap::PacketView& view, std::uint16_t en
             return {.verdict = Verdict::again};
         else if (!can_wait && may_note(view) && map_.note(view, endpoint))
             return make_pending(view.key);
-        if (Accepted to; whole && accept_whole(view, endpoint, to)) [[likely]]
-            return to;
+        if (whole) [[likely]] {
+            std::uint64_t offset = 0;
+            if (std::byte* const* const base = accept_whole(view, endpoint, offset); base != nullptr)
+                [[likely]]
+                return {.verdict = Verdict::copy, .base = base, .offset = offset};
+        }
         endpoint_ = endpoint;
         last_try_ = last_try;
         can_wait_ = can_wait;
@@ -100,32 +104,38 @@ Tracked::Accepted Tracked::accept(const heap::PacketView& view, std::uint16_t en
     return {.verdict = Verdict::copy, .base = &r->base};
 }
 
-/// Accepts a heap of one packet, if it is usual and its chunk is open: then it needs no record. Returns false
-/// when nothing was done, and the window decides. The map's answer is kept for that.
-bool Tracked::accept_whole(const heap::PacketView& view, std::uint16_t endpoint, Accepted& to) noexcept {
+/// Accepts a heap of one packet, if it is usual and its chunk is open: then it needs no record. Returns the
+/// chunk's memory, and sets the heap's offset in it. Returns null when nothing was done, and the window
+/// decides. The map's answer is kept for that.
+std::byte* const* Tracked::accept_whole(const heap::PacketView& view, std::uint16_t endpoint,
+                                        std::uint64_t& offset) noexcept {
     if (!window_.may_pass(view)) [[unlikely]]
-        return false;
+        return nullptr;
     HeapSpot spot;
-    if (map_.find(view, endpoint, spot) == PacketOutcome::placed && place_whole(view, spot, to)) [[likely]]
-        return true;
+    if (map_.find(view, endpoint, spot) == PacketOutcome::placed) [[likely]]
+        if (Chunk* const chunk = place_whole(view, spot); chunk != nullptr) [[likely]] {
+            offset = spot.at.offset;
+            return &chunk->base;
+        }
     map_.keep();
-    return false;
+    return nullptr;
 }
 
-/// Places a heap of one packet. Returns false when that is not simple, and nothing was done.
-bool Tracked::place_whole(const heap::PacketView& view, const HeapSpot& spot, Accepted& to) noexcept {
+/// Places a heap of one packet, and returns its chunk. Returns null when that is not simple, and nothing was
+/// done.
+Chunk* Tracked::place_whole(const heap::PacketView& view, const HeapSpot& spot) noexcept {
     const HeapSpot::Where& at = spot.at;
     Chunk* const chunk = member_.find(at.id);
     if (chunk == nullptr || spot.length != view.heap_length) [[unlikely]]
-        return false;
+        return nullptr;
     const std::uint64_t parts = spot.parts != 0 ? spot.parts : chunk->parts_per_heap;
     if (parts != 1 || (chunk->loose && !has_room(*chunk, at, spot, at.heap, parts))) [[unlikely]]
-        return false;
+        return nullptr;
     const std::atomic_ref here(chunk->parts[at.heap]);
     const bool is_new = here.load(std::memory_order_relaxed) == 0;
     // A user's presence may have anything in it.
     if (!is_new && !chunk->loose) [[unlikely]]
-        return false;
+        return nullptr;
     note_source(view);
     for (std::size_t i = 0; i < spot.extra.size(); i++)
         std::atomic_ref(chunk->extra[at.extra_offset + i]).store(spot.extra[i], std::memory_order_relaxed);
@@ -140,8 +150,7 @@ bool Tracked::place_whole(const heap::PacketView& view, const HeapSpot& spot, Ac
     share.last = std::max(share.last, view.arrival);
     member_.used(*chunk);
     window_.pass(view);
-    to = {.verdict = Verdict::copy, .base = &chunk->base, .offset = at.offset};
-    return true;
+    return chunk;
 }
 
 /// Notes who sends, once in a batch.

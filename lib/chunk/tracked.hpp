@@ -77,8 +77,9 @@ class Tracked final : private heap::HeapPlacer {
         std::uint32_t packets = 0;
     };
 
-    bool accept_whole(const heap::PacketView& view, std::uint16_t endpoint, Accepted& to) noexcept;
-    bool place_whole(const heap::PacketView& view, const HeapSpot& spot, Accepted& to) noexcept;
+    std::byte* const* accept_whole(const heap::PacketView& view, std::uint16_t endpoint,
+                                   std::uint64_t& offset) noexcept;
+    Chunk* place_whole(const heap::PacketView& view, const HeapSpot& spot) noexcept;
     void note_source(const heap::PacketView& view) noexcept;
     Answer begin(const heap::PacketView& view, std::uint32_t record) noexcept override;
     void end(const heap::Record& r, std::uint32_t record) noexcept override;

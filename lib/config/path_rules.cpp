@@ -153,6 +153,9 @@ void check_endpoints_once(const Plan& plan, const Locator& locate) {
         for (const Taken& other : others) {
             if (e.has_source() && other.endpoint.has_source() && e.source != other.endpoint.source)
                 continue;
+            // One that is stopped receives nothing: the other one may have its packets until it starts.
+            if (other.stream != i && !(plan.receives[i].enabled && plan.receives[other.stream].enabled))
+                continue;
             const std::string what =
                 e == other.endpoint
                     ? fmt::format("{} is", to_string(e))

@@ -12,7 +12,8 @@ namespace spead::heap {
 /// Removes the heap's count from the live heaps.
 void Window::leave(std::uint64_t key, KeyTable::State state, std::uint8_t flavour) noexcept {
     KeyTable::Entry* const entry = table_.find(key);
-    if (config_.history == 0) {
+    // Without a history, too, one that its user gave up has packets to come, which begin no heap anew.
+    if (config_.history == 0 && !giving_up_) {
         if (entry != nullptr)
             table_.erase(entry);
         return;

@@ -52,6 +52,37 @@ def test_imports_of_what_is_not_here_say_what_to_use(absent):
     """))
 
 
+@pytest.mark.parametrize("bad, kind", [
+    ("heap.add_item(spead2.Item(0x1001, 'bad', '', (8,), np.uint8, value=np.ones(8, np.uint8)));"
+     "heap.add_descriptor(spead2.Descriptor(0x1001, 'bad', '', (9,), np.uint8))", "ValueError"),
+    ("heap.add_item(spead2.Item(0x1001, 'bad', '', (1,), np.uint8, value=np.full(1, 255, np.uint8)));"
+     "heap.add_descriptor(spead2.Descriptor(0x1001, 'bad', '', (None,), format=[('c', 8)]))", "UnicodeDecodeError"),
+    ("heap._add_descriptor(b'no packet')", "ValueError"),
+], ids=["short", "not a character", "damaged"])
+def test_errors_of_items_are_raised_as_by_spead2(bad, kind):
+    expect(run(f"""if True:
+        import dpdk_spead.as_spead2
+        import numpy as np
+        import spead2, spead2.recv, spead2.send
+        heap = spead2.send.Heap()
+        {bad}
+        good = spead2.Item(0x1002, "good", "", (9,), np.uint8, value=np.arange(9, dtype=np.uint8))
+        heap.add_descriptor(good)
+        heap.add_item(good)
+        out = spead2.send.BytesStream(spead2.ThreadPool())
+        out.send_heap(heap)
+        stream = spead2.recv.Stream(spead2.ThreadPool())
+        stream.add_buffer_reader(out.getvalue())
+        group = spead2.ItemGroup()
+        try:
+            group.update(stream.get())
+        except {kind}:
+            assert group["good"].value.tolist() == list(range(9))
+        else:
+            raise SystemExit("no error")
+    """))
+
+
 def stream_of(kind, *counts):
     stream = kind(POOL)
     stream.add_buffer_reader(b"".join(packets.heap(cnt, b"abc")[0] for cnt in counts))

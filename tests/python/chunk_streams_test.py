@@ -20,8 +20,8 @@ def chunk():
     return recv.Chunk(data=np.zeros(HEAPS * HEAP, np.uint8), present=np.zeros(HEAPS, np.uint8))
 
 
-def place():
-    """Returns a callback that puts heap n at n % HEAPS of chunk 0, and does not ask whether n has come."""
+def place(per_chunk=1 << 40):
+    """Returns a callback that puts heap n at n % HEAPS of chunk n // per_chunk. It does not ask whether n has come."""
     numba = pytest.importorskip("numba")
     scipy = pytest.importorskip("scipy")
     from dpdk_spead.numba import intp_to_voidptr
@@ -35,7 +35,7 @@ def place():
     def place(pointer, _):
         data = numba.carray(pointer, 1)
         items = numba.carray(intp_to_voidptr(data[0].items), 1, dtype=np.int64)
-        data[0].chunk_id = 0
+        data[0].chunk_id = items[0] // per_chunk
         data[0].heap_index = items[0] & (heaps - 1)
         data[0].heap_offset = data[0].heap_index * size
 
@@ -86,6 +86,25 @@ def test_packets_in_another_order_are_taken_if_that_is_allowed():
         filled, stream = received([first, last, middle], allow_out_of_order=any_order)
         assert filled.present.tolist() == [0, 0, int(any_order), 0]
         assert stream.counters["packets_rejected"] == (0 if any_order else 1)
+
+
+@pytest.mark.parametrize("any_order", [False, True])
+def test_packets_of_heaps_whose_chunk_has_left_are_late(any_order):
+    first, second = halves(0)
+    queue = dpdk_spead.InprocQueue()
+    for packet in [first] + [p for n in range(HEAPS, 3 * HEAPS) for p in halves(n)] + [second]:
+        queue.add_packet(packet)
+    queue.stop()
+    stream = recv.ChunkRingStream(
+        dpdk_spead.ThreadPool(), recv.StreamConfig(max_heaps=64, allow_out_of_order=any_order),
+        recv.ChunkStreamConfig(items=[NUMBER], max_chunks=2, place=place(HEAPS)), recv.ChunkRingbuffer(4),
+        recv.ChunkRingbuffer(4))
+    for _ in range(4):
+        stream.add_free_chunk(chunk())
+    stream.add_inproc_reader(queue)
+    assert [c.present.tolist() for c in stream.data_ringbuffer] == [[0] * HEAPS, [1] * HEAPS, [1] * HEAPS]
+    assert stream.stats["too_old_heaps"] == 1
+    assert stream.counters["packets_late"] == 1 and stream.counters["packets_rejected"] == 0
 
 
 def test_heaps_that_were_given_up_are_counted():

@@ -106,6 +106,31 @@ def test_a_refusal_is_an_exception_and_may_be_corrected():
     """)
 
 
+def test_a_stopped_stream_gives_its_endpoints_to_the_next_one():
+    script("""
+        kept = []
+        for turn in range(3):
+            s = stream()
+            try:
+                stream()
+            except ValueError as error:
+                assert "already received by stream" in str(error), error
+            else:
+                raise AssertionError
+            sender = ds.run(SEND)
+            assert s.get().cnt >= 0
+            sender.stop()
+            s.stop()
+            kept.append(s)
+        chunks = lambda: recv.ChunkStream("heap 65536; time: heap [4]", chunks=4, endpoints="239.10.10.0:7148",
+                                          interface="net_ring0")
+        for turn in range(2):  # as a cell of a notebook that is run again
+            c = chunks()
+            c.stop()
+        assert len(kept) == 3
+    """)
+
+
 @pytest.mark.parametrize("variables", [{"DPDK_SPEAD_INTERFACE": "net_ring0"}, {"SPEAD2_IBV_INTERFACE": "net_ring0"},
                                        {"SPEAD2_IBV_INTERFACE": "net_no_such_card0", "DPDK_SPEAD_INTERFACE": "net_ring0"}])
 def test_the_environment_turns_readers_into_ports(variables):

@@ -106,6 +106,12 @@ REFUSALS = [
     (lambda: recv.SecondPath("ens2f0", [7148]), TypeError, r"second path: endpoints is \[7148\]"),
     (lambda: recv.SecondPath("ens2f0", skew=-1), ValueError, "second path: skew is -1"),
     (lambda: declared_stream(chunks="a"), TypeError, "'a' is no whole number"),
+    (lambda: declared_stream(chunks=-1), ValueError, "chunks is -1; give the number"),
+    (lambda: declared_stream(chunks=1 << 70), ValueError, "chunks is 1180591620717411303424"),
+    (lambda: declared_stream(buffers=[bytes(64)]), ValueError, "buffers: one of 64 bytes is read-only"),
+    (lambda: declared_stream(buffers=[np.zeros((8, 8), np.uint8)[:, ::2]]), ValueError, "32 bytes is not contiguous"),
+    (lambda: declared_stream(buffers=[[1, 2]]), TypeError, "buffers: list is no buffer"),
+    (lambda: recv.Placement(None), TypeError, "placement: None is no number of bytes, and no text"),
     (lambda: send.Stream(5), TypeError, "endpoints is 5"),
     (lambda: send.Stream([5]), TypeError, r"endpoints is \[5\]"),
     # Packets must not be written over pointers of Python's, nor pointers be sent.

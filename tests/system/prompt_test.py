@@ -229,6 +229,16 @@ class Refusals(PromptTest):
         self.assertEqual(t.command("show config"), before)
         self.leave(t)
 
+    def test_a_stopped_stream_does_not_start_while_another_has_its_endpoints(self):
+        t = self.prompt(first=("recv", "239.10.10.10:7148", "--port", "net_ring0"))
+        t.command("stream stop s0")
+        self.assertIn("stream s9 receives", t.command("stream add s9 port p0 endpoints 239.10.10.10:7148"))
+        for line in ("stream start s0", "stream start all"):
+            self.assertIn("a packet can belong to one stream only", t.command(line))
+        t.command("stream delete s9")
+        self.assertIn("stream s0 is received", t.command("stream start s0"))
+        self.leave(t)
+
 
 WATCHED = """version = 1
 [[port]]

@@ -4,6 +4,8 @@
 import importlib
 import sys
 
+from .items import ItemGroup
+
 _ABSENT = {
     "_spead2": "use the classes of spead2, spead2.recv and spead2.send: they are the same ones",
     "tools": "run the program dpdk-spead in place of the tools: `dpdk-spead send` and `dpdk-spead recv`",
@@ -25,3 +27,5 @@ class _Refusals:
 for _name in ["", ".recv", ".recv.asyncio", ".send", ".send.asyncio"]:
     sys.modules["spead2" + _name] = importlib.import_module("dpdk_spead" + _name)
 sys.meta_path.insert(0, _Refusals)
+# Programs of spead2 catch the errors of update().
+ItemGroup._raises = True

@@ -5,7 +5,7 @@ import ast
 import dataclasses
 import logging
 import operator
-from typing import Any, Dict, ItemsView, Iterator, KeysView, List, Optional, Sequence, Tuple, Union, ValuesView
+from typing import Any, Callable, Dict, ItemsView, Iterator, KeysView, List, Optional, Sequence, Tuple, Union, ValuesView
 
 import numpy as np
 
@@ -326,8 +326,8 @@ class Item(Descriptor):
         return array
 
 
-def _descriptors(heap: Any) -> List[RawDescriptor]:
-    """Returns the descriptors of a heap, and leaves damaged ones out with a warning."""
+def _descriptors(heap: Any, leave_out: Callable[[str, Exception], None]) -> List[RawDescriptor]:
+    """Returns the descriptors of a heap but damaged ones, for which it calls `leave_out`."""
     try:
         return list(heap.get_descriptors())
     except ValueError:  # one of them is damaged
@@ -338,12 +338,14 @@ def _descriptors(heap: Any) -> List[RawDescriptor]:
             try:
                 found.append(RawDescriptor.decode(raw_item, heap.flavour.bug_compat))
             except Exception as error:
-                _log.warning("a damaged descriptor is left out: %s", error)
+                leave_out("a damaged descriptor", error)
     return found
 
 
 class ItemGroup:
     """Remembers items by id and by name, and updates them from received heaps."""
+
+    _raises = False  #: as_spead2 sets it, for groups of programs that were written for spead2
 
     def __init__(self) -> None:
         self._by_id: Dict[int, Item] = {}
@@ -383,14 +385,24 @@ class ItemGroup:
 
         Items without a descriptor, damaged descriptors, and values that do not suit theirs are left out with a warning.
         An item that is left out keeps its value. Raises ValueError for a `new_order` that numpy does not know.
+
+        In a program that has imported as_spead2, the first error of a damaged descriptor or value is raised, when the
+        other items have their values.
         """
         order: Any = new_order
         _NETWORK_WORD.newbyteorder(order)
-        for raw in _descriptors(heap):
+        errors: List[Exception] = []
+
+        def leave_out(what: str, error: Exception) -> None:
+            errors.append(error)
+            if not self._raises or len(errors) > 1:
+                _log.warning("%s is left out: %s", what, error)
+
+        for raw in _descriptors(heap, leave_out):
             try:
                 described = Item.from_raw(raw, heap.flavour)
             except Exception as error:  # as in _parse_header(): any sender may have made it
-                _log.warning("the descriptor of item 0x%x is left out: %s", raw.id, error)
+                leave_out(f"the descriptor of item 0x{raw.id:x}", error)
                 continue
             self._add(described)  # type: ignore[arg-type]
         updated: Dict[str, Item] = {}
@@ -404,9 +416,11 @@ class ItemGroup:
             try:
                 item.set_from_raw(raw_item, new_order)
             except Exception as error:  # numpy's SystemError for characters that do not exist is one
-                _log.warning("a value of item 0x%x is left out: %s", raw_item.id, error)
+                leave_out(f"a value of item 0x{raw_item.id:x}", error)
                 continue
             updated[item.name] = item
+        if errors and self._raises:
+            raise errors[0]
         return updated
 
     def __getitem__(self, key: Union[int, str]) -> Item:

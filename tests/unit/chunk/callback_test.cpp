@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <functional>
 
+#include <rte_cycles.h>
+
 #include "base/error.hpp"
 #include "chunk/spead2_place.hpp"
 #include "tests/unit/chunk/tracked_rig.hpp"
@@ -93,6 +95,31 @@ TEST(Callback, IsAskedOnceForAllHeapsOfABatch) {
             EXPECT_EQ(first->data[n * 16 + i], std::byte{heap::test::pattern(n + 1000, i)});
     }
     EXPECT_EQ(c.rig.chunks.ring.take()->id, 1);
+}
+
+TEST(Callback, ItsTimeIsThatOfAllCallsAlthoughFewOfManyAreTimed) {
+    constexpr std::uint64_t kTicks = 2000;
+    constexpr std::uint64_t kCalls = 800;
+    constexpr std::uint64_t kUnsampled = 8;  // the last ones
+    stats::CallbackCounts counts;
+    PlaceCallback callback;
+    callback.function = [](void*, std::span<const HeapStart>, std::span<ChunkPlace> places) noexcept {
+        const std::uint64_t begin = rte_rdtsc();
+        while (rte_rdtsc() - begin < kTicks) {
+        }
+        places[0] = {.chunk = 0};
+    };
+    callback.heaps = 1;
+    callback.bytes = 16;
+    CallbackMap map(callback, counts);
+    for (std::uint64_t n = 0; n < kCalls; n++) {
+        const Packet p = of_heap(n);
+        HeapSpot spot;
+        EXPECT_EQ(map.find(p.view(), 0, spot), placed);
+    }
+    EXPECT_EQ(counts.calls, kCalls);
+    EXPECT_EQ(counts.heaps, kCalls);
+    EXPECT_GE(counts.cycles, (kCalls - kUnsampled) * kTicks);
 }
 
 TEST(Callback, SeesTheItemsThatItAskedFor) {

@@ -187,9 +187,10 @@ TEST(Tracked, RefusesASecondHeapForAPlaceThatIsFull) {
 }
 
 TEST(Tracked, GivesUpTheHeapsOfAChunkThatLeaves) {
-    for (const bool guarded : {false, true}) {
+    for (unsigned way = 0; way < 4; way++) {
         heap::WindowConfig c = tracked_window();
-        c.guarded = guarded;
+        c.guarded = way % 2 != 0;
+        c.history = way < 2 ? 0 : c.history;
         NumberedRig rig({.window = 2}, c);
         EXPECT_EQ(rig.give(telling(0)), placed);
         EXPECT_EQ(rig.give(telling(4)), placed);

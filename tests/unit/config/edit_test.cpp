@@ -180,6 +180,17 @@ TEST_F(EditTest, WherePathsHaveTheSameEndpointsBothGetOneMore) {
     }
 }
 
+TEST_F(EditTest, AStoppedStreamKeepsNoEndpointFromAnother) {
+    Plan stopped = plan();
+    stopped.receives[0].enabled = false;
+    const Plan other = add_stream(stopped, "c", "p0", "239.1.0.2:7148", {});
+    EXPECT_EQ(other.receives.back().name, "c");
+    EXPECT_THAT(refusal([&] { add_stream(other, "d", "p0", "239.1.0.2:7148", {}); }),
+                HasSubstr("already received by stream `c`"));
+    EXPECT_THAT(refusal([&] { add_endpoints(stopped, "a", "239.1.0.2:7148"); }),
+                HasSubstr("already in stream `a`"));
+}
+
 TEST_F(EditTest, RefusalsAreTheFilesOwn) {
     EXPECT_THAT(refusal([] { add_stream(plan(), "c", "p0", "239.1.0.2:7148", {}); }),
                 HasSubstr("already received by stream `a`"));

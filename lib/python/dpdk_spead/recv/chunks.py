@@ -122,6 +122,18 @@ class _Shapes:
         return raw.view(self._extra_type).reshape(self._extra) if raw.size else raw
 
 
+def _checked_buffer(buffer: Any) -> Any:
+    """Returns the buffer. Raises ValueError for one that a chunk cannot lie in, and TypeError for what is none."""
+    try:
+        view = memoryview(buffer)
+    except TypeError:
+        raise TypeError(f"buffers: {type(buffer).__name__} is no buffer; give arrays of numpy") from None
+    if view.readonly or not view.c_contiguous:
+        why = "read-only" if view.readonly else "not contiguous"
+        raise ValueError(f"buffers: one of {view.nbytes} bytes is {why}; give arrays that numpy has made, as np.ones()")
+    return buffer
+
+
 class Chunks:
     """Holds chunks: free ones, those that streams fill, and those that wait for you. Any thread may take some.
 
@@ -142,13 +154,15 @@ class Chunks:
         self._shapes = _Shapes(self.placement, dtype)
         if not hasattr(chunks, "__index__"):
             raise TypeError(f"chunks: {chunks!r} is no whole number, and no Chunks")
+        if not 0 <= chunks < 1 << 32:
+            raise ValueError(f"chunks is {chunks}; give the number of chunks, as 8")
         if buffers is None:
             self._ring = _native.LentChunkRing(self._made, chunks)
         else:
             extra = self.placement.extra_bytes
             parts = [
                 (b, np.zeros(self.placement.present_bytes, np.uint8), np.zeros(extra, np.uint8) if extra else None)
-                for b in buffers
+                for b in map(_checked_buffer, buffers)
             ]
             self._ring = _native.LentChunkRing(self._made, parts)
         self._turns: Optional[Turns] = None

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Declares where the heaps of a stream go in its chunks (docs/chunks.md)."""
 
+import numbers
 import re
 from typing import Iterable, List, Optional, Tuple, Union
 
@@ -106,6 +107,8 @@ class Placement:
         elif isinstance(heap, str):
             self._statements = [heap.strip().rstrip(";")]
             self._made()
+        elif not isinstance(heap, numbers.Real):
+            raise TypeError(f"placement: {heap!r} is no number of bytes, and no text; write Placement(5120), or a text")
         else:
             self._statements = [f"heap {_natural('heap', heap)}"]
 

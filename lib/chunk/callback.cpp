@@ -24,6 +24,9 @@ constexpr std::uint64_t kPayloadLengthItem = 4;
 /// a chunk often are.
 constexpr std::uint64_t kTimed = 64;
 constexpr std::uint64_t kSample = 7;
+/// Holds the cycles of a call that stands for itself only, and after which the next one is timed: one call
+/// may have lost its CPU, and of long ones, each can be timed.
+constexpr std::uint64_t kLong = 20'000;
 
 /// Returns the immediate value of an item in the packet; -1 if it has none. The first one counts.
 std::int64_t value_of(const heap::PacketView& view, std::uint64_t id) {
@@ -119,14 +122,16 @@ bool CallbackMap::note(const heap::PacketView& view, std::uint16_t endpoint) noe
 void CallbackMap::ask(std::size_t first, std::size_t count) noexcept {
     const std::span<const HeapStart> starts(starts_.data() + first, count);
     const std::span<ChunkPlace> places(places_.data() + first, count);
-    const bool is_sampled = count == 1 && counts_.calls >= kTimed;
+    const bool is_sampled = count == 1 && counts_.calls >= kTimed && !was_long_;
     counts_.calls++;
     counts_.heaps += count;
     if (is_sampled && counts_.calls % kSample != 0)
         return callback_.function(callback_.user, starts, places);
     const std::uint64_t before = rte_rdtsc();
     callback_.function(callback_.user, starts, places);
-    counts_.cycles += (rte_rdtsc() - before) * (is_sampled ? kSample : 1);
+    const std::uint64_t took = rte_rdtsc() - before;
+    was_long_ = took > kLong;
+    counts_.cycles += took * (is_sampled && !was_long_ ? kSample : 1);
 }
 
 bool CallbackMap::is(std::size_t at, const heap::PacketView& view) const noexcept {

@@ -93,6 +93,7 @@ class CallbackMap final : public HeapMap {
     stats::CallbackCounts& counts_;
     std::size_t count_ = 0;  ///< heaps of the batch
     bool asked_ = false;     ///< for them
+    bool was_long_ = false;  ///< the last call that was timed
     // Of the last find():
     std::size_t last_ = 0;  ///< heap
     PacketOutcome last_outcome_ = PacketOutcome::placed;

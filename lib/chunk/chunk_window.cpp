@@ -204,8 +204,9 @@ bool ChunkWindow::was_open_before(std::int64_t id) const noexcept {
 void ChunkWindow::note_sender_ahead(std::int64_t id, bool begins) noexcept {
     if (!senders_ahead_ || id <= cut_through_)
         return;
-    // Where no packet begins a chunk, nothing is known.
-    if (begins || id - first_ >= config_.chunks)
+    // Where no packet begins a chunk, nothing is known. Nor is it where another lcore may have that packet.
+    const bool shared = !std::has_single_bit(joined_.load(std::memory_order_relaxed));
+    if (shared || begins || id - first_ >= config_.chunks)
         senders_ahead_ = false;
     else
         cut_through_ = id;

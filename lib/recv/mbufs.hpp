@@ -14,6 +14,7 @@
 
 #include "heap/record.hpp"
 #include "port/timestamps.hpp"
+#include "recv/prefetched.hpp"
 
 /// Handles mbufs on the RX lcore: prefetches, gathers and frees them. Internal to lib/recv; on the lcore
 /// only.
@@ -38,10 +39,17 @@ inline void prefetch_header(rte_mbuf* m) {
         rte_prefetch0(frame + at);
 }
 
-/// Prefetches the payload of a packet that is copied after those before it in its batch, from the line at
-/// `from` on up to `end`, into the second-level cache.
-inline void prefetch_payload(const std::uint8_t* from, const std::uint8_t* end) {
-    for (; from < end; from += RTE_CACHE_LINE_SIZE)
+/// Prefetches a payload of the packet, if it is short, into the second-level cache: it is copied after those
+/// before it in its batch. What prefetch_header() has prefetched is left out.
+inline void prefetch_copied(rte_mbuf& m, const std::uint8_t* payload, std::uint32_t length) {
+    // Fewer bytes came with the headers.
+    if (length - 1 - RTE_CACHE_LINE_SIZE >= kPrefetchedPayload - RTE_CACHE_LINE_SIZE)
+        return;
+    const std::uint8_t* const fetched = frame_of(&m) + kHeaderBytes;
+    const std::uint8_t* from = payload - reinterpret_cast<std::uintptr_t>(payload) % RTE_CACHE_LINE_SIZE;
+    if (static_cast<std::size_t>(fetched - payload) < kHeaderBytes)
+        from = fetched;
+    for (; from < payload + length; from += RTE_CACHE_LINE_SIZE)
         rte_prefetch1(from);
 }
 

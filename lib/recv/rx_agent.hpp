@@ -12,6 +12,7 @@
 #include "memory/stores_rule.hpp"
 #include "recv/lane.hpp"
 #include "recv/packet_filter.hpp"
+#include "recv/prefetched.hpp"
 #include "recv/source.hpp"
 #include "recv/spead_decoder.hpp"
 #include "stats/counters.hpp"
@@ -39,11 +40,6 @@ class BasicRxAgent {
     static constexpr std::uint16_t kBurst = 64;
     /// Holds how far ahead of the parsed packet mbufs are prefetched.
     static constexpr std::uint16_t kAhead = 10;
-    /// Holds the longest payload that is prefetched when its packet is parsed, in bytes. Otherwise memory is
-    /// idle while a batch is parsed. Packets in order from memory take 164 ns in place of 201 (bench assemble
-    /// --payload 1408 --heap-size 64KiB --packet-set 512MiB --heap-set 4MiB), and packets in the cache 1 ns
-    /// more. From 4 KiB on it gained nothing, because a copy takes longer than the work before it (Zen 4).
-    static constexpr std::uint32_t kPrefetchedPayload = 2048;
     static_assert(kBurst <= heap::Window::kMaxBatch && kBurst == stats::kFullBurst);
     /// Limits the lanes of an agent. Their tables are made with it: the lcore never allocates.
     static constexpr std::size_t kMaxLanes = 4096;

@@ -59,9 +59,10 @@ template <class Decoder>
     const chunk::Rows& rows = lane.chunks->rows();
     const std::uint8_t* const payload =
         rows.bytes == 0 ? in_one_piece(mbuf, payload_at, view.payload_length) : nullptr;
-    if (payload != nullptr) [[likely]]
+    if (payload != nullptr) [[likely]] {
+        prefetch_copied(*mbuf, payload, view.payload_length);
         copies_[copy_count_++] = {a.base, payload, a.offset, view.payload_length, lane.stores};
-    else
+    } else {
         chains_[chain_count_++] = {a.base,
                                    mbuf,
                                    payload_at,
@@ -70,6 +71,7 @@ template <class Decoder>
                                    lane.stores,
                                    rows.bytes == 0 ? nullptr : &rows,
                                    view.offset};
+    }
     return Accepted::counted;
 }
 

@@ -202,8 +202,10 @@ template <class Decoder>
         else if (!head.in_place()) [[unlikely]]
             chains_[chain_count_++] = {&record->base,       mbuf,       payload_at, view.offset,
                                        view.payload_length, lane.stores};
-        else if (!lane.lent || !lend(lane, source, *record, mbuf, copy))
+        else if (!lane.lent || !lend(lane, source, *record, mbuf, copy)) {
+            prefetch_copied(*mbuf, head.data() + payload_at, view.payload_length);
             copies_[copy_count_++] = copy;
+        }
     } else if (a == Accepted::waits) {
         make_wait(source, lane, target->endpoint, view, payload_at,
                   {.at = static_cast<std::uint32_t>(udp.payload_offset),

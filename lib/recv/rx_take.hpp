@@ -32,11 +32,6 @@ bool BasicRxAgent<Decoder>::take(Source& source, std::uint16_t lane_number, std:
     endpoint.packets++;
     touch(lane);
     const bool usual = lane.usual;
-    const auto prefetch = [&](const std::uint8_t* from) {
-        if (view.payload_length <= kPrefetchedPayload)
-            prefetch_payload(from == frame + payload_at ? frame + kHeaderBytes : from,
-                             from + view.payload_length);
-    };
     view.arrival = now;
     if (!usual) {
         if (lane.tap != nullptr && tapped(lane, endpoint_number, mbuf, now)) [[unlikely]]
@@ -61,7 +56,7 @@ bool BasicRxAgent<Decoder>::take(Source& source, std::uint16_t lane_number, std:
                 note_brought(lane, endpoint_number, packet_of(lane, {.base = base, .offset = offset}, view),
                              view.arrival);
             }
-            prefetch(payload);
+            prefetch_copied(*mbuf, payload, view.payload_length);
             copies_[copy_count_++] = {base, payload, offset, view.payload_length, lane.stores};
             return true;
         }
@@ -106,7 +101,7 @@ bool BasicRxAgent<Decoder>::take(Source& source, std::uint16_t lane_number, std:
     if (!usual && lane.diverts && divert(lane, endpoint_number, view, source, *record, mbuf, copy))
         [[unlikely]]
         return true;
-    prefetch(payload);
+    prefetch_copied(*mbuf, payload, view.payload_length);
     copy_count_++;
     return true;
 }

@@ -2,6 +2,7 @@
 #include "runtime/receive_queues.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <set>
@@ -16,6 +17,9 @@
 namespace spead::runtime {
 
 namespace {
+
+/// Limits how long a change waits for what is on its way to a former reader of a queue.
+constexpr auto kDrainPatience = std::chrono::milliseconds(100);
 
 /// Gives the source other tables, on its lcore. If it has no streams any more, the rest of the datagrams that
 /// it has begun goes to another lcore.
@@ -212,19 +216,19 @@ void ReceiveQueues::switch_queue(Queue& queue, const QueueLayout& to, const Deli
     }
 }
 
-/// Lets a reader take what is on its way to it, if its streams do not wait for their consumers. Its queue's
-/// lcore sends it no more.
+/// Lets a reader take what is on its way to it. Its queue's lcore sends it no more. What its streams have no
+/// room for in kDrainPatience, because consumers are behind, becomes unmatched.
 void ReceiveQueues::drain(const recv::Distributor& distributor, const Queue::Reader& reader) const {
-    // It takes a burst between two answers, at least.
-    constexpr std::uint32_t kMostLooks = 4 * recv::Distributor::kRingEntries / recv::Distributor::kBurst;
-    for (std::uint32_t looks = 0; looks < kMostLooks; looks++) {
+    const auto until = std::chrono::steady_clock::now() + kDrainPatience;
+    do {
         const bool is_empty = distributor.on_their_way_to(reader.share - 1) == 0;
         // The last burst may be in its hands still.
-        lcores_.ask(
-            *reader.worker, [](recv::Source*) {}, reader.source);
-        if (is_empty)
+        const std::uint16_t waiting = lcores_.ask(
+            *reader.worker, [](const recv::Source* source) { return source->waiting.count; },
+            static_cast<const recv::Source*>(reader.source));
+        if (is_empty && waiting == 0)
             return;
-    }
+    } while (std::chrono::steady_clock::now() < until);
 }
 
 /// Returns why a worker whose streams ask for interrupt mode cannot have it; empty if it can.

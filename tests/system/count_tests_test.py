@@ -63,9 +63,9 @@ class CountTests(unittest.TestCase):
 
     def test_a_case_that_passes_in_the_second_run_is_unsteady(self):
         self.write("testlog", program("system+machine / vhost", tap("A.b", "-A.c"), "FAIL", 1))
-        self.write("testlog-again", program("system+machine / vhost", tap("A.b", "A.c")))
+        self.write("testlog-again", program("system+machine / vhost", tap("A.b", "A.c", "A.d")))
         self.assertEqual(self.count(self.log, status=0),
-                         ["unsteady: dpdk-spead:system+machine / vhost: A.c", "2 passed, 0 failed, 0 skipped"])
+                         ["unsteady: dpdk-spead:system+machine / vhost: A.c", "3 passed, 0 failed, 0 skipped"])
 
     def test_a_case_that_fails_twice_has_failed(self):
         self.write("testlog", program("system / send", tap("-A.b"), "FAIL", 1), program("eal / port-ring", tap("-C.d"), "FAIL", 1))
@@ -74,15 +74,25 @@ class CountTests(unittest.TestCase):
                          ["unsteady: dpdk-spead:eal / port-ring: C.d", "failed: dpdk-spead:system / send: A.b",
                           "1 passed, 1 failed, 0 skipped"])
 
-    def test_only_programs_beside_which_others_run_run_again(self):
-        self.write("testlog", program("unit / unit-recv", tap("-A.b"), "FAIL", 1),
-                   program("system+machine / vhost", tap("-A.b"), "FAIL", 1), program("eal / port-ring", "", "TIMEOUT", 1),
-                   program("system / send", tap("A.b")))
-        self.assertEqual(self.count("--unsteady", self.log, status=0), ["vhost", "port-ring"])
+    def test_only_programs_that_others_may_have_failed_run_again(self):
+        failed = tap("-A.b"), "FAIL", 1
+        self.write("testlog", program("unit / unit-recv", *failed), program("system+machine / vhost", *failed),
+                   program("eal / port-ring", "", "TIMEOUT", 1), program("system / send", tap("A.b")))
+        self.assertEqual(self.count("--unsteady", "3", self.log, status=0), ["vhost", "port-ring"])
+
+    def test_neither_a_crash_nor_an_interruption_is_unsteadiness(self):
+        self.write("testlog", program("eal / crashed", "[ RUN      ] A.b\n", "FAIL", -11),
+                   program("eal / silent", tap("A.b"), "FAIL", 1), program("eal / ended", tap("-A.b"), "INTERRUPT", 1))
+        self.assertEqual(self.count("--unsteady", "3", self.log, status=0), [""])
 
     def test_many_failures_are_no_unsteadiness(self):
         self.write("testlog", *(program(f"system / t{number}", tap("-A.b"), "FAIL", 1) for number in range(4)))
-        self.assertEqual(self.count("--unsteady", self.log, status=0), [""])
+        self.assertEqual(self.count("--unsteady", "4", self.log, status=0), [""])
+
+    def test_a_broken_run_is_no_unsteadiness(self):
+        self.write("testlog", program("system / send", tap("-A.b"), "FAIL", 1))
+        self.assertEqual(self.count("--unsteady", "2", self.log, status=1), [""])
+        self.assertEqual(self.count("--unsteady", "1", self.directory / "none.json", status=1), [""])
 
 
 if __name__ == "__main__":

@@ -363,6 +363,9 @@ TEST(Change, APacketOnItsWayToTheFormerLcoreIsTakenThere) {
         }
         Plan plan = live_plan(2);
         plan.ports[0].reassemble = reassembles;
+        // No packet waits for a consumer.
+        for (ReceivePlan& r : plan.receives)
+            r.on_full = OnFullSetting::drop_newest;
         const Ended e = script.run(plan);
         EXPECT_THAT(e.problems, IsEmpty());
         EXPECT_EQ(e.last.ports[0].rx[static_cast<std::size_t>(PortOutcome::unmatched)], 0U);

@@ -240,6 +240,27 @@ TEST(CutHeaps, PacketsOfHeapsThatAChangeCutAreNotMisplaced) {
     EXPECT_EQ(found[0].count, 70U - 3 * 9) << "nine packets of each heap at most";
 }
 
+/// Tests looks of a busy machine, which find heaps live now and then only.
+TEST(CutHeaps, AFewHeapsAreNotForgottenAlthoughManyLooksFindNone) {
+    Watched run;
+    FindingLog log;
+    settle_down(run, log);
+    run.stream().heaps_live = 4;
+    run.look(log);
+    run.stream().heaps_live = 0;
+    for (int i = 0; i < 50; i++) {
+        run.pass();
+        run.look(log);
+    }
+    run.change(log, {"s0"});
+    run.pass();
+    run.stream().heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)] += 4;
+    const std::vector<Finding> found = run.look(log);
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_EQ(found[0].cause, Cause::cut_by_change);
+    EXPECT_EQ(found[0].count, 4U);
+}
+
 TEST(CutHeaps, PacketsOfHeapsThatAJoinCutAreNotMisplaced) {
     Watched run;
     FindingLog log;

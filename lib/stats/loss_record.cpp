@@ -277,8 +277,8 @@ void LossRecord::observe_change(StreamCounts& before, StreamSnapshot& s, double 
                                           std::min(before.without_item, packets_of_heaps(s, before.halves)));
     }
     before.change.look(s, seconds);
-    // The most of late: heaps of many senders begin and end together. A few are not forgotten: on a busy machine,
-    // looks may find none for long.
+    // The most of late: heaps of many senders begin and end together. A few are not forgotten: on a busy
+    // machine, looks may find none for long.
     before.live = std::max(s.heaps_live, before.live - before.live / 8);
     before.received = s.received;
     s.cut_at_start = before.cut;

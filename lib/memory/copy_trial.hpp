@@ -21,8 +21,8 @@ struct CopyTrial {
 /// this memory: lines in the cache are written back later, with those of other parts. A single part showed no
 /// gain, where the lcore's heaps in turn took 1.8 times as long (Zen 4). Then finds how much of
 /// `share` bytes suits cached stores, by halves: another machine on the same processor may have the rest of
-/// the cache. Touching the memory takes most of the time. Measures nothing if there is no memory,
-/// or where no copy streams. Control code.
+/// the cache. A start took 0.07 s with it, where it had taken 0.03 s with single parts. Measures nothing if
+/// there is no memory, or where no copy streams. Control code.
 CopyTrial try_copies(std::size_t outside, std::size_t share) noexcept;
 
 }  // namespace spead::memory

@@ -281,7 +281,6 @@ void LossRecord::observe_change(StreamCounts& before, StreamSnapshot& s, double 
     // machine, looks may find none for long.
     before.live = std::max(s.heaps_live, before.live - before.live / 8);
     before.received = s.received;
-    s.cut_at_start = before.cut;
 }
 
 void LossRecord::follow(Snapshot& now) {

@@ -119,12 +119,11 @@ std::vector<Finding> path_findings(const StreamSnapshot& s, double seconds, cons
     // Packets that a sender repeats come again by both paths.
     const std::uint64_t by_both = kMaxPaths * std::min(s.paths[0].repeated, s.paths[1].repeated);
     if (const std::uint64_t renewed = s.path_ports.empty() ? 0 : renewed_packets(s) + by_both; renewed != 0)
-        all.push_back(
-            {Cause::duplicates, Stage::network, s.name, renewed, "packets",
-             "came again after both paths had brought them: a sender began anew with heap counts "
-             "of before, or both paths repeat packets",
-             fmt::format("give a sender that begins anew other heap counts, or lower {}",
-                         advice.is_by_option(kHistoryTime.option) ? "`--history-time`" : "`history_time`")});
+        all.push_back({Cause::duplicates, Stage::network, s.name, renewed, "packets",
+                       "came again after both paths had brought them: a sender began anew with heap counts "
+                       "of before, or both paths repeat packets",
+                       fmt::format("give a sender that begins anew other heap counts, or lower {}",
+                                   named(kHistoryTime, advice))});
     for (std::size_t path = 0; path < s.path_ports.size(); path++) {
         const std::string port = path_name(s, path);
         if (const std::uint64_t repeated = s.paths[path].repeated - by_both / kMaxPaths; repeated != 0)

@@ -301,16 +301,22 @@ TEST(ChunkWindow, ChunksThatItBeganAndEndedWithAreCut) {
     EXPECT_EQ(cut, (Ids{6, 7, 9, 10}));
 }
 
+/// Opens a chunk for a packet that begins it or not, and returns whether it counts as cut.
+bool opens_cut(WindowRig& rig, std::int64_t id, bool begins) {
+    Missing missing = Missing::none;
+    const Chunk* const chunk = rig.members[0]->open(
+        {.id = id, .anew = id, .source = 2, .can_wait = false, .now = 1, .begins = begins}, missing);
+    EXPECT_NE(chunk, nullptr);
+    return chunk != nullptr && chunk->cut;
+}
+
 TEST(ChunkWindow, TheFirstChunksThatASenderAheadWasInsideOfAreCut) {
     WindowRig rig(8, {.chunks = 3});
     const auto is_cut = [&rig](std::int64_t id, bool begins) {
-        Missing missing = Missing::none;
-        const Chunk* const chunk = rig.members[0]->open(
-            {.id = id, .anew = id, .source = 1, .can_wait = false, .now = 1, .begins = begins}, missing);
-        EXPECT_NE(chunk, nullptr);
+        const bool cut = opens_cut(rig, id, begins);
         rig.boundary();
         rig.taken();
-        return chunk != nullptr && chunk->cut;
+        return cut;
     };
     EXPECT_TRUE(is_cut(7, true));
     EXPECT_TRUE(is_cut(8, false)) << "its sender was in it when the window began";
@@ -321,11 +327,7 @@ TEST(ChunkWindow, TheFirstChunksThatASenderAheadWasInsideOfAreCut) {
 TEST(ChunkWindow, ChunksBeforeThatOfTheSenderAheadAreCutToo) {
     WindowRig rig(8, {.chunks = 3});
     rig.open(7);
-    Missing missing = Missing::none;
-    EXPECT_TRUE(
-        rig.members[0]
-            ->open({.id = 9, .anew = 9, .source = 2, .can_wait = false, .now = 1, .begins = false}, missing)
-            ->cut);
+    EXPECT_TRUE(opens_cut(rig, 9, false));
     rig.open(8);
     EXPECT_TRUE(rig.members[0]->find(8)->cut) << "its heaps of that sender came before the window began";
     rig.open(10);
@@ -335,25 +337,22 @@ TEST(ChunkWindow, ChunksBeforeThatOfTheSenderAheadAreCutToo) {
 TEST(ChunkWindow, ChunksThatAreFilledInBeforeThatOfTheSenderAheadAreCutToo) {
     WindowRig rig(8, {.chunks = 3, .back_fill = true});
     rig.open(7);
-    Missing missing = Missing::none;
-    EXPECT_TRUE(
-        rig.members[0]
-            ->open({.id = 9, .anew = 9, .source = 2, .can_wait = false, .now = 1, .begins = false}, missing)
-            ->cut);
+    EXPECT_TRUE(opens_cut(rig, 9, false));
     EXPECT_TRUE(rig.members[0]->find(8)->cut);
+}
+
+/// Lets another lcore have the packet that begins the chunk.
+TEST(ChunkWindow, WhereSeveralLcoresFillChunksNoSenderIsKnownToBeAhead) {
+    WindowRig rig(8, {.chunks = 3}, 2);
+    rig.open(7);
+    EXPECT_FALSE(opens_cut(rig, 8, false));
 }
 
 TEST(ChunkWindow, AChunkAfterTheWindowsFirstIdsIsWholeWhereverItsFirstPacketIs) {
     WindowRig rig(8, {.chunks = 3});
     rig.open(7);
-    for (const std::int64_t id : {10, 11}) {
-        Missing missing = Missing::none;
-        EXPECT_FALSE(
-            rig.members[0]
-                ->open({.id = id, .anew = id, .source = 2, .can_wait = false, .now = 1, .begins = false},
-                       missing)
-                ->cut);
-    }
+    for (const std::int64_t id : {10, 11})
+        EXPECT_FALSE(opens_cut(rig, id, false));
 }
 
 TEST(ChunkWindow, ChunksThatTheWindowBeforeHadOpenAreCut) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Tests which heaps that stayed incomplete are said to be cut by a join or by a change.
 #include <array>
+#include <functional>
 #include <gmock/gmock.h>
 #include <vector>
 
@@ -26,16 +27,23 @@ std::vector<Finding> lose_one(Watched& run, FindingLog& log) {
     return run.look(log);
 }
 
+/// Goes on for twelve seconds, with a look in each fifth of one, before which `step` is called.
+void go_on(
+    Watched& run, FindingLog& log, const std::function<void()>& step = [] {}) {
+    for (int i = 0; i < 60; i++) {
+        run.pass();
+        step();
+        run.look(log);
+    }
+}
+
 TEST(CutHeaps, AHeapThatWasCutByTheJoinEndsSoonAfterIt) {
     Watched run;
     FindingLog log;
     run.stream().by_endpoint = {{"239.1.2.3:7148", 1000, 0}};
     run.look(log);
     EXPECT_EQ(lose_one(run, log).at(0).cause, Cause::cut_by_join);
-    for (int i = 0; i < 60; i++) {
-        run.pass();
-        run.look(log);
-    }
+    go_on(run, log);
     const std::vector<Finding> found = lose_one(run, log);
     ASSERT_THAT(found, SizeIs(1));
     EXPECT_EQ(found[0].cause, Cause::network_loss);
@@ -49,11 +57,7 @@ TEST(CutHeaps, AHeapThatIsLostLongAfterTheJoinWasNotCutByIt) {
     run.stream().by_endpoint = {{"239.1.2.3:7148", 1000, 0}};
     run.stream().heaps_started = 1000;
     run.look(log);
-    for (int i = 0; i < 60; i++) {
-        run.pass();
-        run.stream().heaps_started += 10;
-        run.look(log);
-    }
+    go_on(run, log, [&] { run.stream().heaps_started += 10; });
     const std::vector<Finding> found = lose_one(run, log);
     ASSERT_THAT(found, SizeIs(1));
     EXPECT_EQ(found[0].cause, Cause::network_loss);
@@ -66,10 +70,7 @@ TEST(CutHeaps, TheFirstHeapOfASlowStreamMayEndLate) {
     run.stream().settings.max_live = 4;
     run.stream().heaps_started = 1;
     run.look(log);
-    for (int i = 0; i < 60; i++) {
-        run.pass();
-        run.look(log);
-    }
+    go_on(run, log);
     run.stream().heaps_started = 5;
     run.stream().heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)]++;
     const std::vector<Finding> found = run.look(log);
@@ -82,13 +83,11 @@ void settle_down(Watched& run, FindingLog& log) {
     run.stream().by_endpoint = {{"239.1.2.3:7148", 1000, 0}};
     run.stream().settings.max_live = 4;
     run.look(log);
-    for (int i = 0; i < 60; i++) {
-        run.pass();
+    go_on(run, log, [&] {
         run.stream().heaps_started += 10;
         run.stream().received += 10;
         run.stream().heaps_live = 2;
-        run.look(log);
-    }
+    });
 }
 
 /// Loses heaps on the way to the stream, a fifth of a second later.
@@ -151,12 +150,10 @@ TEST(CutHeaps, ThoseOfChunksAreMissingWhenTheirChunkIsHandedOver) {
     settle_down(run, log);
     run.change(log, {"s1"});
     // Chunks last for long.
-    for (int i = 0; i < 60; i++) {
-        run.pass();
+    go_on(run, log, [&] {
         run.stream().received++;
         run.now().streams[1].received++;
-        run.look(log);
-    }
+    });
     run.pass();
     run.stream().received++;
     run.now().streams[1].received++;
@@ -202,12 +199,10 @@ TEST(CutHeaps, ThoseOfChunksThatTheChangeCutAreTheChanges) {
                 HasSubstr("4 heaps are missing in chunks although nothing was lost here"));
     EXPECT_EQ(found[1].count, 3U);
     EXPECT_GT(found[1].until_s, 0);
-    for (int i = 0; i < 60; i++) {
-        run.pass();
+    go_on(run, log, [&] {
         run.stream().received++;
         run.stream().chunks.opened++;
-        run.look(log);
-    }
+    });
     run.stream().chunks.heaps_cut += 5;
     EXPECT_EQ(run.look(log)[0].count, 4U) << "the run ended with these";
 }
@@ -248,10 +243,7 @@ TEST(CutHeaps, AFewHeapsAreNotForgottenAlthoughManyLooksFindNone) {
     run.stream().heaps_live = 4;
     run.look(log);
     run.stream().heaps_live = 0;
-    for (int i = 0; i < 50; i++) {
-        run.pass();
-        run.look(log);
-    }
+    go_on(run, log);
     run.change(log, {"s0"});
     run.pass();
     run.stream().heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)] += 4;
@@ -304,12 +296,10 @@ TEST(CutHeaps, PacketsThatAJoinCutExplainNoHeapThatIsLostLater) {
     run.stream().packets[static_cast<std::size_t>(PacketOutcome::no_item)] = 7;
     run.stream().received = 87;
     EXPECT_THAT(run.look(log), IsEmpty());
-    for (int i = 0; i < 60; i++) {
-        run.pass();
+    go_on(run, log, [&] {
         run.stream().chunks.opened++;
         run.stream().received++;
-        run.look(log);
-    }
+    });
     run.stream().chunks.heaps_missing = 3;
     run.stream().chunks.heaps_expected = 100;
     const std::vector<Finding> found = run.look(log);
@@ -327,10 +317,7 @@ TEST(CutHeaps, PacketsBetweenLcoresAreTheChanges) {
     run.stream().heaps_live = 0;
     run.look(log);
     std::uint64_t& unmatched = run.port().rx[static_cast<std::size_t>(PortOutcome::unmatched)];
-    for (int i = 0; i < 60; i++) {
-        run.pass();
-        run.look(log);
-    }
+    go_on(run, log);
     unmatched += 32;
     run.change(log, {"s0"});
     run.pass();
@@ -440,11 +427,7 @@ TEST(CutHeaps, AChangesHeapsOfASlowStreamMayEndLate) {
     FindingLog log;
     settle_down(run, log);
     run.change(log, {"s0"});
-    for (int i = 0; i < 60; i++) {
-        run.pass();
-        run.stream().received++;
-        run.look(log);
-    }
+    go_on(run, log, [&] { run.stream().received++; });
     EXPECT_EQ(lose(run, log, 1).at(0).cause, Cause::cut_by_change);
     log.clear(run.now());
     EXPECT_THAT(run.look(log), IsEmpty());

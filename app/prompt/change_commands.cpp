@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -66,11 +69,12 @@ void stream_set(Context& context, const Call& call) {
 void stream_enable(Context& context, const Call& call, bool enabled) {
     const std::string name = call.value("STREAM");
     context.process.change([&](Plan plan) {
+        std::vector<std::string> starting;
         for (runtime::ReceivePlan& r : plan.receives)
-            if (name == "all" || r.name == name)
-                r.enabled = enabled;
+            if ((name == "all" || r.name == name) && std::exchange(r.enabled, enabled) != enabled)
+                starting.push_back(r.name);
         // Another stream may have had its endpoints meanwhile.
-        config::check_endpoints_once(plan, {});
+        config::check_endpoints_once(plan, {}, starting);
         return plan;
     });
     context.session.print(fmt::format("{} {}\n", name == "all" ? "all streams are" : "stream " + name + " is",

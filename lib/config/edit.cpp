@@ -5,6 +5,7 @@
 #include <charconv>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -37,12 +38,12 @@ toml::table tree_of(const Plan& plan) {
 }
 
 /// Reads the tree as if it were a file, and keeps what a file does not say of `before`. Its lines belong to
-/// no file, so errors lose their place and keep their words.
-Plan plan_of(const toml::table& tree, const Plan& before) {
+/// no file, so errors lose their place and keep their words. `changed`: the stream that changes, if one does.
+Plan plan_of(const toml::table& tree, const Plan& before, const std::string& changed = {}) {
     std::ostringstream text;
     text << toml::toml_formatter(tree, toml::format_flags::none);
     try {
-        Plan plan = parse_text(text.str(), "");
+        Plan plan = parse_text(text.str(), "", std::span(&changed, 1));
         plan.shard = before.shard;
         return plan;
     } catch (const UsageError& error) {
@@ -290,7 +291,7 @@ Plan set(const Plan& plan, const Noun& part, const std::string& name, const std:
         std::ranges::any_of(settings, [](const Setting& setting) { return setting.first == "port"; });
     leave_out_port(entry, !says_port);
     complete_copies(tree);
-    return plan_of(tree, plan);
+    return plan_of(tree, plan, part.table == kStream.table ? name : std::string());
 }
 
 Plan remove(const Plan& plan, const Noun& part, const std::string& name) {

@@ -154,7 +154,7 @@ Plan read_plan(const toml::table& tree, Source& source) {
     return plan;
 }
 
-runtime::Plan parse_text(std::string_view text, std::string_view name) {
+runtime::Plan parse_text(std::string_view text, std::string_view name, std::span<const std::string> asking) {
     Source source(name.empty() ? std::string("configuration") : std::string(name));
     toml::table tree;
     if (const std::optional<std::size_t> at = too_deep_key(text)) {
@@ -174,7 +174,8 @@ runtime::Plan parse_text(std::string_view text, std::string_view name) {
     check_originals(tree, source);
     Plan plan = read_plan(tree, source);
     add_kernel_ports(plan);
-    validate(plan, [&](std::string_view path) { return source.locate(path); });
+    validate(
+        plan, [&](std::string_view path) { return source.locate(path); }, asking);
     return plan;
 }
 

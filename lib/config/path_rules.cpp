@@ -142,7 +142,7 @@ std::optional<KeyFault> path_fault(const Plan& plan, const ReceivePlan& r) {
     return excluded(r);
 }
 
-void check_endpoints_once(const Plan& plan, const Locator& locate) {
+void check_endpoints_once(const Plan& plan, const Locator& locate, std::span<const std::string> asking) {
     struct Taken {
         std::size_t stream;
         Endpoint endpoint;
@@ -170,12 +170,18 @@ void check_endpoints_once(const Plan& plan, const Locator& locate) {
         }
         others.push_back({i, e});
     };
-    for (std::size_t i = 0; i < plan.receives.size(); i++)
-        runtime::for_each_path(plan.receives[i], [&](std::size_t path, const std::string& port,
-                                                     const std::vector<Endpoint>& endpoints) {
-            for (const Endpoint& e : endpoints)
-                check(i, path, port, e);
-        });
+    // Those that ask come last, and find what others have.
+    for (const bool asks : {false, true})
+        for (std::size_t i = 0; i < plan.receives.size(); i++) {
+            const ReceivePlan& r = plan.receives[i];
+            if ((std::ranges::find(asking, r.name) != asking.end()) != asks)
+                continue;
+            runtime::for_each_path(
+                r, [&](std::size_t path, const std::string& port, const std::vector<Endpoint>& endpoints) {
+                    for (const Endpoint& e : endpoints)
+                        check(i, path, port, e);
+                });
+        }
 }
 
 }  // namespace spead::config

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <string>
 
 #include "config/config.hpp"
 #include "config/key_fault.hpp"
@@ -13,7 +15,9 @@ namespace spead::config {
 /// one path has one if it has keys of two.
 std::optional<KeyFault> path_fault(const runtime::Plan& plan, const runtime::ReceivePlan& receive);
 
-/// Checks that a packet can belong to one stream only. Throws UsageError.
-void check_endpoints_once(const runtime::Plan& plan, const Locator& locate);
+/// Checks that a packet can belong to one stream only. Throws UsageError, which names a stream that has the
+/// endpoint: one that is not `asking`, if there is one.
+void check_endpoints_once(const runtime::Plan& plan, const Locator& locate,
+                          std::span<const std::string> asking = {});
 
 }  // namespace spead::config

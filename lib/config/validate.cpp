@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <map>
 #include <set>
+#include <span>
 
 #include "base/counted.hpp"
 #include "base/error.hpp"
@@ -41,7 +42,8 @@ constexpr std::size_t kMaxName = 63;
 /// Checks the rules, each with the place that its error names.
 class Rules {
   public:
-    Rules(const Plan& plan, const Locator& locate) : plan_(plan), locate_(locate) {}
+    Rules(const Plan& plan, const Locator& locate, std::span<const std::string> asking)
+        : plan_(plan), locate_(locate), asking_(asking) {}
 
     void check() const {
         keys();
@@ -53,7 +55,7 @@ class Rules {
             send(i);
         no_name_twice("receive", plan_.receives);
         no_name_twice("send", plan_.sends);
-        check_endpoints_once(plan_, locate_);
+        check_endpoints_once(plan_, locate_, asking_);
         no_file_twice();
         if (const auto fault = sink_fault(plan_))
             fail(fault->path, "{}", fault->what);
@@ -485,12 +487,13 @@ class Rules {
 
     const Plan& plan_;
     const Locator& locate_;
+    const std::span<const std::string> asking_;
 };
 
 }  // namespace
 
-void validate(const Plan& plan, const Locator& locate) {
-    Rules(plan, locate).check();
+void validate(const Plan& plan, const Locator& locate, std::span<const std::string> asking) {
+    Rules(plan, locate, asking).check();
 }
 
 }  // namespace spead::config

@@ -119,6 +119,10 @@ class Engine {
     /// Returns the present plan, with all changes since the start.
     const Plan& plan() const noexcept;
 
+    /// Returns whether a stop item, or the end of its source, has ended a stream of the plan, and all its
+    /// heaps were delivered. It has its endpoints until a change stops it.
+    bool has_ended(std::size_t stream) const;
+
     /// Changes the running process to `wanted`, which config::validate accepts. Streams, endpoints and
     /// senders are added, removed and changed; streams move to other lcores; senders start, stop and change
     /// their rate. Unchanged parts lose nothing. A removed stream leaves its groups, is flushed and drained.

@@ -20,6 +20,10 @@ const Plan& Engine::plan() const noexcept {
     return state_->parts.plan;
 }
 
+bool Engine::has_ended(std::size_t stream) const {
+    return state_->parts.streams.has_ended(stream);
+}
+
 void Engine::serve(Executor& executor) noexcept {
     state_->executor = &executor;
 }

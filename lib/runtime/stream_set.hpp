@@ -110,6 +110,9 @@ class StreamSet {
     /// Ends the user queues of ended streams and of those whose port's source has ended. `on_their_way`:
     /// packets are between two lcores.
     void serve_users(const std::vector<ReceivePlan>& plans, bool on_their_way);
+    /// Returns whether a stop item, or the end of its source, has ended the stream, and all its heaps were
+    /// delivered.
+    bool has_ended(std::size_t stream) const;
     /// Ends all user queues: no heap comes any more.
     void end_users() noexcept;
     /// Stops a stream on all its lcores when a stop item has stopped it on one.

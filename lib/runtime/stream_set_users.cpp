@@ -73,6 +73,11 @@ void StreamSet::serve_users(const std::vector<ReceivePlan>& plans, bool on_their
     }
 }
 
+bool StreamSet::has_ended(std::size_t stream) const {
+    const Stream& s = *current_[stream];
+    return !s.lanes.empty() && has_handed_over(s);
+}
+
 /// Reports a source that waits for the memory of heaps that its users keep.
 void StreamSet::watch_held(Stream& stream) {
     const bool waits = std::any_of(stream.lanes.begin(), stream.lanes.end(),

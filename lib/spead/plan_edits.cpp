@@ -202,7 +202,7 @@ std::string free_name(const runtime::Plan& plan, std::string_view prefix) {
     }
 }
 
-void check(const runtime::Plan& plan) {
+void check(const runtime::Plan& plan, std::span<const std::string> asking) {
     runtime::Plan checked = plan;
     // A session's streams have memory of their own.
     checked.memory = {};
@@ -211,8 +211,9 @@ void check(const runtime::Plan& plan) {
         r.sink = {};
         checked.memory.heaps = std::max(checked.memory.heaps, r.memory);
     }
-    with_names_of_headers([&checked] {
-        config::validate(checked, [&checked](std::string_view path) { return place_in(checked, path); });
+    with_names_of_headers([&] {
+        config::validate(
+            checked, [&checked](std::string_view path) { return place_in(checked, path); }, asking);
     });
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,8 +39,8 @@ runtime::Plan merged(runtime::Plan running, runtime::Plan given,
 std::string free_name(const runtime::Plan& plan, std::string_view prefix);
 
 /// Throws UsageError for the first rule of the configuration that the plan breaks. The stream, sender or port
-/// is its where(), and the keys in it have the names of the headers.
-void check(const runtime::Plan& plan);
+/// is its where(), and the keys in it have the names of the headers. `asking`: as of config::validate().
+void check(const runtime::Plan& plan, std::span<const std::string> asking = {});
 
 /// Throws the error again, with the names of the headers instead of the configuration's. Returns for classes
 /// derived from Error and UsageError, which their catchers must still know.

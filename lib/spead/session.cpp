@@ -9,6 +9,7 @@
 #include <future>
 #include <map>
 #include <mutex>
+#include <span>
 #include <sys/eventfd.h>
 #include <thread>
 #include <unistd.h>
@@ -114,6 +115,7 @@ struct Session::State {
     bool wait_for_end() noexcept;
     void run_engine();
     runtime::EngineHooks engine_hooks();
+    runtime::Plan plan_to_change();
     std::string add(const runtime::Plan& wanted, const std::string& name, Hooks& hooks, StreamHooks of);
     void take_out(const std::string& name, bool sends);
     void remove(const std::string& name, bool sends) noexcept;
@@ -323,6 +325,17 @@ void Session::retell(const Error& error) {
         throw Ending("process", "the session has ended, or ends just now; start another one");
 }
 
+/// Returns the engine's plan, in which users' streams that have ended by themselves are stopped: with the
+/// change they leave their endpoints to others, as with stop().
+runtime::Plan Session::State::plan_to_change() {
+    const runtime::Engine& engine = plan_run.engine();
+    runtime::Plan plan = engine.plan();
+    for (std::size_t i = 0; i < plan.receives.size(); i++)
+        if (stream_hooks.count(plan.receives[i].name) != 0 && engine.has_ended(i))
+            plan.receives[i].enabled = false;
+    return plan;
+}
+
 /// Carries out a change with one more stream, whose hooks the engine calls meanwhile.
 std::string Session::State::add(const runtime::Plan& wanted, const std::string& name, Hooks& hooks,
                                 StreamHooks of) {
@@ -338,8 +351,8 @@ std::string Session::State::add(const runtime::Plan& wanted, const std::string& 
 }
 
 std::string Session::add(runtime::ReceivePlan plan, const std::string& interface, StreamHooks hooks) {
-    return on_engine([&](const runtime::Engine& running) {
-        runtime::Plan wanted = running.plan();
+    return on_engine([&](const runtime::Engine&) {
+        runtime::Plan wanted = state_->plan_to_change();
         plan.port = port_for(wanted, interface);
         for (std::string& path : plan.paths)
             path = port_for(wanted, path);
@@ -366,8 +379,8 @@ void Session::apply(runtime::Plan given) {
         const auto is_users = [](const State::Hooks& hooks) {
             return [&hooks](const std::string& name) { return hooks.count(name) != 0; };
         };
-        const runtime::Plan wanted = merged(running.plan(), std::move(given), is_users(state_->stream_hooks),
-                                            is_users(state_->sender_hooks));
+        const runtime::Plan wanted = merged(state_->plan_to_change(), std::move(given),
+                                            is_users(state_->stream_hooks), is_users(state_->sender_hooks));
         check(wanted);
         running.reconfigure(wanted);
     });
@@ -375,9 +388,9 @@ void Session::apply(runtime::Plan given) {
 
 void Session::change(const std::string& stream, const std::function<void(runtime::ReceivePlan&)>& edit) {
     on_engine([&](runtime::Engine& running) {
-        runtime::Plan wanted = running.plan();
+        runtime::Plan wanted = state_->plan_to_change();
         edit(named(wanted.receives, stream));
-        check(wanted);
+        check(wanted, std::span(&stream, 1));
         with_names_of_headers([&] { running.reconfigure(wanted); });
     });
 }
@@ -385,11 +398,11 @@ void Session::change(const std::string& stream, const std::function<void(runtime
 void Session::change_all(const std::vector<std::string>& streams,
                          const std::function<void(runtime::ReceivePlan&)>& edit) {
     on_engine([&](runtime::Engine& running) {
-        runtime::Plan wanted = running.plan();
+        runtime::Plan wanted = state_->plan_to_change();
         for (runtime::ReceivePlan& r : wanted.receives)
             if (std::find(streams.begin(), streams.end(), r.name) != streams.end())
                 edit(r);
-        check(wanted);
+        check(wanted, streams);
         with_names_of_headers([&] { running.reconfigure(wanted); });
     });
 }

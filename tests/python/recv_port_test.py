@@ -131,6 +131,31 @@ def test_a_stopped_stream_gives_its_endpoints_to_the_next_one():
     """)
 
 
+def test_a_stream_that_a_stop_item_has_ended_gives_its_endpoints_to_the_next_one():
+    """A cell of a notebook that is run again, without stop() between."""
+    script("""
+        from dpdk_spead import send
+        def send_heaps():
+            with send.Stream("239.10.10.0:7148", interface="net_ring0") as sender:
+                items = send.ItemGroup()
+                items.add_item(0x1000, "x", "", (100,), np.int8, value=np.arange(100, dtype=np.int8))
+                for _ in range(5):
+                    sender.send_heap(items.get_heap(descriptors="none", data="all"))
+                sender.end()
+        kept = []
+        for turn in range(3):
+            kept.append(stream())
+            send_heaps()
+            assert len(list(kept[-1])) == 5, kept[-1].counters
+        for turn in range(2):
+            kept.append(recv.ChunkStream("heap 100; time: heap [5]; tracked", chunks=4, endpoints="239.10.10.0:7148",
+                                         interface="net_ring0", stop_on_stop_item=True))
+            send_heaps()
+            assert sum(chunk.heaps_present for chunk in kept[-1]) == 5, kept[-1].counters
+        assert all(s.counters["packets"] == kept[0].counters["packets"] for s in kept[:3])
+    """)
+
+
 @pytest.mark.parametrize("variables", [{"DPDK_SPEAD_INTERFACE": "net_ring0"}, {"SPEAD2_IBV_INTERFACE": "net_ring0"},
                                        {"SPEAD2_IBV_INTERFACE": "net_no_such_card0", "DPDK_SPEAD_INTERFACE": "net_ring0"}])
 def test_the_environment_turns_readers_into_ports(variables):

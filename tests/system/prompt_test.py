@@ -234,7 +234,7 @@ class Refusals(PromptTest):
         t.command("stream stop s0")
         self.assertIn("stream s9 receives", t.command("stream add s9 port p0 endpoints 239.10.10.10:7148"))
         for line in ("stream start s0", "stream start all"):
-            self.assertIn("a packet can belong to one stream only", t.command(line))
+            self.assertIn("already received by stream `s9`; a packet can belong to one stream only", t.command(line))
         t.command("stream delete s9")
         self.assertIn("stream s0 is received", t.command("stream start s0"))
         self.leave(t)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -102,6 +104,21 @@ TEST(ChunkEnd, PacketsOfAGroupDoNotWaitForAStreamWhoseFileHasEnded) {
     const ChunkStats s = rig.first.stats();
     expect_sums(s);
     EXPECT_EQ(s.packets_placed, s.packets);
+}
+
+TEST(ChunkEnd, LeavesEndpointsToTheNextStream) {
+    const Process process(config());
+    std::vector<std::unique_ptr<ChunkRing>> rings;
+    std::vector<std::unique_ptr<ChunkStream>> ended;
+    for (int round = 0; round < 3; round++) {
+        ChunkRing& ring = *rings.emplace_back(std::make_unique<ChunkRing>(process, 4));
+        ring.add(placement(), 4);
+        ended.push_back(std::make_unique<ChunkStream>(process, chunk_config(), placement(), ring));
+        ChunkSender sender(process);
+        sender.send_chunks(0, 2);
+        sender.send_stop();
+        EXPECT_EQ(whole_chunks_of(ring), 2U) << round;
+    }
 }
 
 }  // namespace

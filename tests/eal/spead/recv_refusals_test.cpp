@@ -231,5 +231,34 @@ TEST(RecvRefusals, SpeaksOfItsSessionAfterTheEnd) {
     EXPECT_THAT(refusal([&] { static_cast<void>(process.report()); }), HasSubstr("the session has ended"));
 }
 
+/// Makes the next stream after a stop item, without stop() between: it gets the endpoints in one change.
+TEST(RecvRefusals, LeaveEndpointsOfEndedStreamsToOthers) {
+    const Process process(config());
+    RecvConfig c = ring_config();
+    c.stop_on_stop_item = true;
+    c.name = "first";
+    RecvStream first(process, c);
+    c.name = "second";
+    EXPECT_THAT(refusal([&] { RecvStream(process, c); }), HasSubstr("already received by stream `first`"));
+    const auto heaps_of = [](RecvStream& stream) {
+        const TestSender sender({.heaps = 20});
+        std::uint64_t heaps = 0;
+        while (stream.get_for(20s))
+            heaps++;
+        EXPECT_TRUE(stream.ended());
+        return heaps;
+    };
+    EXPECT_EQ(heaps_of(first), 20U);
+    RecvStream second(process, c);
+    EXPECT_THAT(refusal([&] { first.start(); }), HasSubstr("already received by stream `second`"))
+        << "not by itself";
+    EXPECT_EQ(heaps_of(second), 20U);
+    EXPECT_EQ(first.stats().heaps, 20U);
+    EXPECT_TRUE(first.ended());
+    first.start();
+    EXPECT_EQ(heaps_of(first), 20U);
+    EXPECT_EQ(first.stats().heaps, 40U);
+}
+
 }  // namespace
 }  // namespace spead::test

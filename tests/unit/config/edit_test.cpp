@@ -2,6 +2,7 @@
 #include "config/edit.hpp"
 
 #include <gmock/gmock.h>
+#include <span>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -189,6 +190,19 @@ TEST_F(EditTest, AStoppedStreamKeepsNoEndpointFromAnother) {
                 HasSubstr("already received by stream `c`"));
     EXPECT_THAT(refusal([&] { add_endpoints(stopped, "a", "239.1.0.2:7148"); }),
                 HasSubstr("already in stream `a`"));
+}
+
+TEST_F(EditTest, RefusalsNameTheStreamThatHasAnEndpoint) {
+    EXPECT_THAT(refusal([] { add_endpoints(plan(), "a", "239.3.0.0:7148"); }),
+                HasSubstr("already received by stream `b`"));
+    EXPECT_THAT(refusal([] { add_endpoints(plan(), "b", "239.2.0.0:7148"); }),
+                HasSubstr("already received by stream `a`"));
+    Plan both = plan();
+    both.receives[1].endpoints = {both.receives[0].endpoints.back()};
+    both.receives[1].endpoint_texts = {both.receives[0].endpoint_texts.back()};
+    for (const std::string& asks : {std::string("a"), std::string("b")})
+        EXPECT_THAT(refusal([&] { validate(both, {}, std::span(&asks, 1)); }),
+                    HasSubstr(asks == "a" ? "received by stream `b`" : "received by stream `a`"));
 }
 
 TEST_F(EditTest, RefusalsAreTheFilesOwn) {

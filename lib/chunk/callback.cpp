@@ -19,11 +19,11 @@ constexpr std::uint64_t kHeapLengthItem = 2;
 constexpr std::uint64_t kPayloadOffsetItem = 3;
 constexpr std::uint64_t kPayloadLengthItem = 4;
 
-/// Holds which calls for a single heap are timed: the first ones, then one of so many, which stands for the
-/// others. Reading the clock twice takes longer than a short callback. It is no power of two, as the heaps of
-/// a chunk often are.
+/// Holds which calls for a single heap are timed: the first ones, then one after 1 to 13, which stands for
+/// the others. Reading the clock twice takes longer than a short callback. The step changes each time, as the
+/// cost may have any period: that of the heaps of a chunk, or of the senders.
 constexpr std::uint64_t kTimed = 64;
-constexpr std::uint64_t kSample = 7;
+constexpr std::uint32_t kMostStep = 13;
 /// Holds the cycles of a call that stands for itself only, and after which the next one is timed: one call
 /// may have lost its CPU, and of long ones, each can be timed.
 constexpr std::uint64_t kLong = 20'000;
@@ -125,13 +125,26 @@ void CallbackMap::ask(std::size_t first, std::size_t count) noexcept {
     const bool is_sampled = count == 1 && counts_.calls >= kTimed && !was_long_;
     counts_.calls++;
     counts_.heaps += count;
-    if (is_sampled && counts_.calls % kSample != 0)
+    if (is_sampled && untimed_ < untimed_most_) {
+        untimed_++;
         return callback_.function(callback_.user, starts, places);
+    }
     const std::uint64_t before = rte_rdtsc();
     callback_.function(callback_.user, starts, places);
     const std::uint64_t took = rte_rdtsc() - before;
     was_long_ = took > kLong;
-    counts_.cycles += took * (is_sampled && !was_long_ ? kSample : 1);
+    counts_.cycles += took;
+    if (!is_sampled)
+        return;
+    untimed_most_ = next_step() - 1;
+    if (!was_long_)
+        counts_.cycles += took * std::exchange(untimed_, 0);
+}
+
+/// Returns a number of 1 to kMostStep: a linear congruential generator, of which the upper bits count.
+std::uint32_t CallbackMap::next_step() noexcept {
+    steps_ = steps_ * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<std::uint32_t>((steps_ >> 32) * kMostStep >> 32) + 1;
 }
 
 bool CallbackMap::is(std::size_t at, const heap::PacketView& view) const noexcept {

@@ -87,13 +87,17 @@ class CallbackMap final : public HeapMap {
     PacketOutcome answer(std::size_t at, HeapSpot& spot) noexcept;
     void describe(std::size_t at, const heap::PacketView& view, std::uint16_t endpoint) noexcept;
     void ask(std::size_t first, std::size_t count) noexcept;
+    std::uint32_t next_step() noexcept;
     PacketOutcome check(std::size_t at, HeapSpot& spot) noexcept;
 
     PlaceCallback callback_;
     stats::CallbackCounts& counts_;
-    std::size_t count_ = 0;  ///< heaps of the batch
-    bool asked_ = false;     ///< for them
-    bool was_long_ = false;  ///< the last call that was timed
+    std::size_t count_ = 0;           ///< heaps of the batch
+    bool asked_ = false;              ///< for them
+    bool was_long_ = false;           ///< the last call that was timed
+    std::uint32_t untimed_ = 0;       ///< calls since one that was timed, and was not long
+    std::uint32_t untimed_most_ = 0;  ///< then the next one is timed
+    std::uint64_t steps_ = 1;         ///< state of the generator
     // Of the last find():
     std::size_t last_ = 0;  ///< heap
     PacketOutcome last_outcome_ = PacketOutcome::placed;

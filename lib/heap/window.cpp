@@ -104,6 +104,14 @@ Window::Accepted Window::known(const KeyTable::Entry& entry, const PacketView& v
         table_.erase(still);
         return start(v);
     }
+    if (may_begin_anew(v)) [[unlikely]] {
+        const bool was_counted = state == State::given_up && still->record != 0;
+        table_.erase(still);
+        const Accepted a = start(v);
+        // A copy of its first packet: it is one late heap.
+        counters_.heaps_late -= was_counted && a.outcome == PacketOutcome::late;
+        return a;
+    }
     switch (state) {
         case State::given_up:
             // Once for each heap.
@@ -116,6 +124,13 @@ Window::Accepted Window::known(const KeyTable::Entry& entry, const PacketView& v
         default:
             return {config_.repeated(), nullptr};
     }
+}
+
+/// Returns whether a packet of a count that is remembered may begin a heap: without a history, only heaps
+/// that had no place, or were given up, are remembered. A sender that begins anew uses their counts again,
+/// and other packets of theirs do not come with the first byte.
+bool Window::may_begin_anew(const PacketView& v) const noexcept {
+    return config_.history == 0 && v.offset == 0 && (config_.in_order || heap_placer_ != nullptr);
 }
 
 Window::Accepted Window::start(const PacketView& v) noexcept {

@@ -350,6 +350,7 @@ class Window {
     memory::Block take_books(const Record& r, std::size_t bytes) noexcept;
     Accepted add(Record& r, const PacketView& v) noexcept;
     Accepted known(const KeyTable::Entry& entry, const PacketView& v) noexcept;
+    bool may_begin_anew(const PacketView& v) const noexcept;
     Accepted placed(Record& r, const PacketView& v) noexcept;
     PacketOutcome adopt_length(Record& r, const PacketView& v) noexcept;
     /// Holds the result of an attempt to make room within a heap's books.

@@ -24,7 +24,9 @@ struct WindowConfig {
     bool guarded = false;
     std::uint64_t max_heap_bytes = std::uint64_t{64} << 20;  ///< at most kMaxHeapBytes
     /// Limits the heap counts remembered per substream, of ended and of refused heaps; kLeastHistory at
-    /// least. 0: of refused heaps only, because their later packets must not start them in the middle.
+    /// least. 0: of heaps only that were refused, or given up by their user, because their later packets must
+    /// not start them in the middle. Their first packet starts them anew where it is known: with in_order,
+    /// and in the buffers of others.
     std::uint32_t history = 1024;
     std::uint64_t history_ticks = 0;  ///< how long they are remembered; 0: until newer ones replace them
     std::uint64_t timeout_ticks = 0;  ///< time without a packet after which a heap is given up; 0: never

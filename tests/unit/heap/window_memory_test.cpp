@@ -48,6 +48,20 @@ TEST(WindowMemory, ARefusedHeapIsRememberedEvenWithoutAHistory) {
     EXPECT_EQ(rig.give(Packet(2).of(1000).at(500, 500)), no_memory);
 }
 
+TEST(WindowMemory, ARefusedHeapMayBeginAnewWithoutAHistoryWherePacketsComeInOrder) {
+    WindowConfig c = small_window();
+    c.history = 0;
+    c.in_order = true;
+    Rig rig(c, {.quota = 64 * kKiB});
+    EXPECT_EQ(rig.give(Packet(1).whole(64 * kKiB)), placed);
+    EXPECT_EQ(rig.give(Packet(2).of(1000).at(0, 500)), no_memory);
+    pop_counts(rig);
+    rig.reclaim();
+    EXPECT_EQ(rig.give(Packet(2).of(1000).at(500, 500)), no_memory) << "it would start in the middle";
+    EXPECT_EQ(rig.give(Packet(2).of(1000).at(0, 500)), placed) << "its sender begins anew";
+    EXPECT_EQ(rig.give(Packet(2).of(1000).at(500, 500)), placed);
+}
+
 TEST(WindowMemory, ThatAConsumerHasGivenBackIsFoundWithoutWaitingForHousekeeping) {
     Rig rig(small_window(), {.quota = 64 * kKiB});
     for (std::uint64_t k = 0; k < 100; k++) {

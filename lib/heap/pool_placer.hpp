@@ -121,8 +121,9 @@ class PoolPlacer {
     /// Returns the most bytes of blocks that were in use at once.
     std::size_t most_out() const noexcept { return most_out_; }
     void forget_most_out() noexcept { most_out_ = out_; }
-    /// Returns the most bytes of blocks that were in use at once since the last call. Blocks that were freed
-    /// last are placed first, so this is the memory that heaps rotate through.
+    /// Returns the most bytes of blocks that were in use at once since the last take_rotating(). Blocks that
+    /// were freed last are placed first, so this is the memory that heaps rotate through.
+    std::size_t rotating() const noexcept { return most_lately_; }
     std::size_t take_rotating() noexcept { return std::exchange(most_lately_, out_); }
 
   private:

@@ -252,7 +252,8 @@ class Window {
         return times_;
     }
     void forget_most_out() noexcept { placer_.forget_most_out(); }
-    /// Returns the most bytes that payload took at once since the last call.
+    /// Returns the most bytes that payload took at once since the last take_rotating().
+    std::size_t rotating() const noexcept { return placer_.rotating(); }
     std::size_t take_rotating() noexcept { return placer_.take_rotating(); }
     /// Restarts everything that is no count: times, and the most memory that was in use.
     void forget_peaks() noexcept {

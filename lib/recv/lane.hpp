@@ -154,7 +154,8 @@ struct Lane {
                            counters.packets[static_cast<std::size_t>(PacketOutcome::control)]};
     }
 
-    /// Returns the bytes that payload has been written to in turn, since the last call.
+    /// Returns the bytes that payload has been written to in turn, since the last take_rotating().
+    std::size_t rotating() const noexcept { return chunks ? chunks->memory() : window.rotating(); }
     std::size_t take_rotating() noexcept { return chunks ? chunks->memory() : window.take_rotating(); }
 
     /// Returns a copy of its counters, to which it adds those of its endpoints by path. On the lcore.

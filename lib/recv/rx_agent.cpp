@@ -419,9 +419,11 @@ bool BasicRxAgent<Decoder>::poll(std::uint64_t now) noexcept {
 
 template <class Decoder>
 void BasicRxAgent<Decoder>::housekeep(std::uint64_t now) noexcept {
-    if (now >= next_choice_ || has_outgrown_cache()) {
+    if (now >= next_choice_) {
         next_choice_ = now + choose_every_;
         choose_stores();
+    } else {
+        leave_cache();
     }
     for (Lane<Decoder>* const lane : lanes_) {
         if (lane == nullptr)

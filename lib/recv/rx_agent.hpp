@@ -203,13 +203,13 @@ class BasicRxAgent {
     static const void* start_of(const ChainCopy& c) noexcept;
     [[gnu::always_inline]] inline void copy_staged(const void* next) noexcept;
     void choose_stores() noexcept;
-    bool has_outgrown_cache() const noexcept;
+    void leave_cache() noexcept;
     void commit_batch() noexcept;
     void hand_over(bool all) noexcept;
     bool paused(const Source& source) noexcept;
     bool held_by_tap(const Source& source) noexcept;
 
-    /// Holds the choices of stores in a second.
+    /// Holds the choices of stores in a second; besides, lanes that outgrow the cache leave it at once.
     static constexpr std::uint64_t kChoicesPerSecond = 8;
 
     const memory::CopyChoice copies_of_;

@@ -268,15 +268,21 @@ void BasicRxAgent<Decoder>::copy_chain(const ChainCopy& c, const void* next) noe
     }
 }
 
-/// Returns whether chunks that are written into the cache have become too many for it. Most of them are
-/// opened at the beginning, where a stream need not wait for the next choice.
+/// Writes past the cache where a lane rotates through more than it has. A stream that begins, or whose heaps
+/// have become longer, need not wait for the next choice.
 template <class Decoder>
-bool BasicRxAgent<Decoder>::has_outgrown_cache() const noexcept {
-    return std::any_of(with_chunks_.begin(), with_chunks_.end(), [this](const Lane<Decoder>* lane) {
-        return lane->config.copy == memory::CopySetting::automatic &&
-               lane->stores == memory::Stores::cached &&
-               stores_.choose(lane->chunks->memory(), lane->stores) == memory::Stores::streaming;
-    });
+void BasicRxAgent<Decoder>::leave_cache() noexcept {
+    for (Lane<Decoder>* const lane : lanes_) {
+        if (lane == nullptr || lane->config.copy != memory::CopySetting::automatic ||
+            lane->stores != memory::Stores::cached)
+            continue;
+        const std::size_t bytes = lane->rotating();
+        if (stores_.choose(bytes, lane->stores) == memory::Stores::cached)
+            continue;
+        lane->stores = memory::Stores::streaming;
+        lane->counters.rotating_bytes = bytes;
+        lane->counters.streaming_now = 1;
+    }
 }
 
 /// Notes the memory that each lane rotates through, and chooses its stores by that.
@@ -307,6 +313,6 @@ template void BasicRxAgent<SpeadDecoder>::pass_on(Source&, const rte_mbuf*) noex
 template void BasicRxAgent<SpeadDecoder>::copy_chain(const ChainCopy&, const void*) noexcept;
 template const void* BasicRxAgent<SpeadDecoder>::start_of(const ChainCopy&) noexcept;
 template void BasicRxAgent<SpeadDecoder>::choose_stores() noexcept;
-template bool BasicRxAgent<SpeadDecoder>::has_outgrown_cache() const noexcept;
+template void BasicRxAgent<SpeadDecoder>::leave_cache() noexcept;
 
 }  // namespace spead::recv

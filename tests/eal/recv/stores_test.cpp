@@ -117,16 +117,22 @@ TEST_F(CopyStores, StreamsOfAnLcoreShareItsCache) {
     EXPECT_EQ(small.stores, Stores::cached);
 }
 
-TEST_F(CopyStores, AreNotChosenMoreOftenThanEightTimesASecond) {
+TEST_F(CopyStores, LeaveTheCacheAtOnceAndComeBackNotMoreOftenThanEightTimesASecond) {
     rig.agent.set_stores(StoresRule(kBlock));
     let_choose();
     SpeadLane& lane = add(CopySetting::automatic);
     send(1);
+    rig.agent.housekeep(rig.now);
+    EXPECT_EQ(lane.stores, Stores::cached);
     send(2);
     EXPECT_EQ(rig.take().size(), 2U);
     rig.agent.housekeep(rig.now);
-    EXPECT_EQ(lane.stores, Stores::cached);
-    let_choose();
+    EXPECT_EQ(lane.stores, Stores::streaming);
+    EXPECT_EQ(lane.counters.rotating_bytes, 2 * kBlock);
+    EXPECT_EQ(lane.counters.streaming_now, 1U);
+    send(3);
+    EXPECT_EQ(rig.take().size(), 1U);
+    rig.agent.housekeep(rig.now);
     EXPECT_EQ(lane.stores, Stores::streaming);
 }
 

@@ -7,6 +7,8 @@
 #include <memory>
 #include <spead/error.hpp>
 
+#include <fmt/format.h>
+
 #include "python/readers.hpp"
 #include "python/waiting.hpp"
 
@@ -17,6 +19,15 @@ namespace py = pybind11;
 namespace {
 
 constexpr auto kForEver = std::chrono::nanoseconds::max();
+
+/// Returns the name of an object's class, which may be derived from ours.
+std::string name_of(const py::object& object) {
+    return py::type::of(object).attr("__name__").cast<std::string>();
+}
+
+bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
+    return a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
+}
 
 [[noreturn]] void raise_stopped() {
     raise("Stopped", "chunk ring: it has been stopped");
@@ -32,16 +43,14 @@ void UserChunk::set(Part part, const py::object& buffer) {
     need_mine();
     std::optional<Bytes> pinned;
     if (!buffer.is_none()) {
-        try {
-            pinned.emplace(buffer, Bytes::Access::write);
-        } catch (py::error_already_set& e) {
-            const std::string why = std::string("chunk: `") + name(part) +
-                                    "` needs a contiguous buffer of numbers that can be written, and " +
-                                    std::string(py::repr(py::type::of(buffer))) + " is none";
-            // Not a buffer at all, or not such a one.
-            py::raise_from(e, e.matches(PyExc_TypeError) ? PyExc_TypeError : PyExc_ValueError, why.c_str());
-            throw py::error_already_set();
-        }
+        const std::string what = std::string("chunk: `") + name(part) + "`";
+        pinned.emplace(buffer, what.c_str(), Bytes::Access::write);
+        if (part != extra && pinned->span().empty())
+            throw py::value_error(what + " has no bytes; give " +
+                                  (part == data ? "room for the payload" : "a byte for each heap"));
+        if (part == present && pinned->element() != 1)
+            throw py::value_error(what + " has elements of " + std::to_string(pinned->element()) +
+                                  " bytes, and each byte of it stands for a heap; give an array of np.uint8");
     }
     loose_.set_memory({}, {});
     // Code of the user's may run when the old ones go: last.
@@ -60,6 +69,10 @@ void UserChunk::arm() {
             throw py::value_error(std::string("chunk: it has no `") + name(part) +
                                   "`; set it before the chunk goes into a ring");
     const std::span<std::byte> flags = parts_[present].pinned->span();
+    for (const Part part : {present, extra})
+        if (parts_[part].pinned && overlap(parts_[data].pinned->span(), parts_[part].pinned->span()))
+            throw py::value_error(std::string("chunk: `") + name(part) +
+                                  "` lies in the memory of `data`; give it memory of its own");
     loose_.set_memory(parts_[data].pinned->span(),
                       {reinterpret_cast<std::uint8_t*>(flags.data()), flags.size()},
                       parts_[extra].pinned ? parts_[extra].pinned->span() : std::span<std::byte>());
@@ -206,6 +219,10 @@ A ring or a stream that has a chunk owns it: read and change it when it has come
     define_part<UserChunk::present>(c, "Holds a byte for each heap, or for each packet: 1 when it came.");
     define_part<UserChunk::extra>(c, "Holds what the place callback stores beside the heaps, or None.");
     c.def("_zero", &UserChunk::zero, "Zeroes `present`.");
+    c.def("__repr__", [](const py::object& self) {
+        const LooseChunk& chunk = self.cast<UserChunk&>().loose();
+        return fmt::format("<{}: chunk_id={}, stream_id={}>", name_of(self), chunk.id(), chunk.stream());
+    });
 }
 
 /// Counts one who puts chunks into a ring, until it is destroyed.
@@ -253,6 +270,11 @@ With the last one, the ring stops. Returns whether this call has stopped it.)")
                                "Tells a descriptor that is readable when a chunk may wait, or the end.")
         .def_property_readonly("space_fd", queue([](const ChunkQueue& q) { return q.space_fd(); }),
                                "Tells a descriptor that is readable when there may be room after Full.")
+        .def("__repr__",
+             [](const py::object& self) {
+                 const ChunkQueue& q = self.cast<UserChunkRing&>().queue();
+                 return fmt::format("<{}: {} of {} chunks>", name_of(self), q.size(), q.most());
+             })
         .def_property_readonly("free_fd", queue([](const ChunkQueue& q) { return q.space_fd(); }),
                                "Tells the same as `space_fd`.");
     py::class_<Producer>(m, "Producer", "Counts as a producer of a ring, as long as it lives.")

@@ -66,7 +66,7 @@ py::value_error refusal(wire::DescriptorError error) {
 }
 
 py::tuple decode_descriptor(const py::buffer& bytes, unsigned bug_compat) {
-    const Bytes value(bytes);
+    const Bytes value(bytes, "descriptor");
     const auto decoded = wire::decode_descriptor(value.unsigned_span(), bug_compat);
     if (!decoded)
         throw refusal(decoded.error());

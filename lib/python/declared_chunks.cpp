@@ -70,7 +70,8 @@ class LentChunkRing {
         for (const auto& [data, present, extra] : buffers) {
             const std::span<std::byte> flags = pin(present);
             ring_.add(placement, pin(data), {reinterpret_cast<std::uint8_t*>(flags.data()), flags.size()},
-                      pin(extra), reinterpret_cast<void*>(index++));
+                      extra.is_none() ? std::span<std::byte>() : pin(extra),
+                      reinterpret_cast<void*>(index++));
         }
     }
 
@@ -113,9 +114,7 @@ class LentChunkRing {
 
   private:
     std::span<std::byte> pin(const py::object& buffer) {
-        if (buffer.is_none())
-            return {};
-        return pins_->emplace_back(buffer, Bytes::Access::write).span();
+        return pins_->emplace_back(buffer, "buffers: one", Bytes::Access::write).span();
     }
 
     ChunkRing ring_;

@@ -42,7 +42,20 @@ void need_c_order(const py::object& strides, const std::vector<std::size_t>& sha
 std::optional<GpuArray> GpuArray::of(const py::handle& object) {
     if (PyObject_CheckBuffer(object.ptr()) != 0 || !py::hasattr(object, "__cuda_array_interface__"))
         return std::nullopt;
-    const py::dict interface = object.attr("__cuda_array_interface__");
+    try {
+        return from_interface(object);
+    } catch (const py::cast_error&) {
+        throw py::type_error("__cuda_array_interface__ is " +
+                             py::repr(object.attr("__cuda_array_interface__")).cast<std::string>() +
+                             ", of which a value has a wrong type; give an array of CuPy, Numba or PyTorch");
+    }
+}
+
+GpuArray GpuArray::from_interface(const py::handle& object) {
+    const py::object all = object.attr("__cuda_array_interface__");
+    if (!py::isinstance<py::dict>(all))
+        throw py::cast_error();
+    const auto interface = py::reinterpret_borrow<py::dict>(all);
     for (const char* const key : {"shape", "typestr", "data"})
         if (!interface.contains(key))
             throw py::type_error(std::string("__cuda_array_interface__ has no \"") + key +
@@ -57,7 +70,10 @@ std::optional<GpuArray> GpuArray::of(const py::handle& object) {
         if (__builtin_mul_overflow(bytes, n, &bytes))
             throw py::value_error(
                 "__cuda_array_interface__: the shape has more elements than memory has bytes");
-    const auto data = interface["data"].cast<py::tuple>();
+    const py::object place = interface["data"];
+    if (!py::isinstance<py::sequence>(place) || py::len(place) == 0)
+        throw py::cast_error();
+    const auto data = place.cast<py::tuple>();
     return GpuArray(py::reinterpret_borrow<py::object>(object), data[0].cast<std::uintptr_t>(), bytes);
 }
 

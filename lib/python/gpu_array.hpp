@@ -20,6 +20,8 @@ class GpuArray {
     std::size_t bytes() const noexcept { return bytes_; }
 
   private:
+    /// Throws cast_error, too: a value has a wrong type.
+    static GpuArray from_interface(const pybind11::handle& object);
     GpuArray(pybind11::object array, std::uintptr_t address, std::size_t bytes)
         : array_(std::move(array)), address_(address), bytes_(bytes) {}
 

@@ -9,6 +9,9 @@
 #include <pybind11/numpy.h>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "base/counted.hpp"
 #include "python/without_gil.hpp"
 #include "wire/flavour.hpp"
 
@@ -247,7 +250,12 @@ void define_heaps(py::module_& m) {
         .def_readonly("id", &RawItem::id, "The item's id.")
         .def_readonly("is_immediate", &RawItem::immediate,
                       "Whether the value stands in the item pointer itself.")
-        .def_readonly("immediate_value", &RawItem::value, "The value, or the offset in the heap.");
+        .def_readonly("immediate_value", &RawItem::value, "The value, or the offset in the heap.")
+        .def("__repr__", [](const RawItem& item) {
+            return item.immediate ? fmt::format("<item {:#x}: immediate {}>", item.id, item.value)
+                                  : fmt::format("<item {:#x}: {} {}>", item.id, item.bytes.size(),
+                                                noun_for(item.bytes.size(), "bytes"));
+        });
     py::class_<ReceivedHeap, std::shared_ptr<ReceivedHeap>>(
         m, "Heap", "Holds a received heap. Arrays over its items keep its memory, also after the stream.")
         .def_property_readonly("cnt", &ReceivedHeap::cnt, "The heap count.")
@@ -261,7 +269,11 @@ void define_heaps(py::module_& m) {
         .def("get_descriptors", &descriptors_of,
              "Returns the descriptors. Raises ValueError for a damaged one.")
         .def("is_start_of_stream", &ReceivedHeap::starts, "Returns whether it says that a stream starts.")
-        .def("is_end_of_stream", &ReceivedHeap::ends, "Returns whether it says that a stream stops.");
+        .def("is_end_of_stream", &ReceivedHeap::ends, "Returns whether it says that a stream stops.")
+        .def("__repr__", [](const ReceivedHeap& heap) {
+            return fmt::format("<heap {}: {} {}>", heap.cnt(), heap.length(),
+                               noun_for(heap.length(), "bytes"));
+        });
     py::class_<IncompleteHeap>(m, "IncompleteHeap", "Holds a heap of which packets are missing.")
         .def_property_readonly(
             "cnt", [](const IncompleteHeap& h) { return h.heap->cnt(); }, "The heap count.")
@@ -290,7 +302,11 @@ void define_heaps(py::module_& m) {
             "Returns whether it says that a stream starts.")
         .def(
             "is_end_of_stream", [](const IncompleteHeap& h) { return h.heap->ends(); },
-            "Returns whether it says that a stream stops.");
+            "Returns whether it says that a stream stops.")
+        .def("__repr__", [](const IncompleteHeap& h) {
+            const std::string of = h.heap->sized() ? fmt::format(" of {}", h.heap->length()) : std::string();
+            return fmt::format("<incomplete heap {}: {}{} bytes>", h.heap->cnt(), h.heap->received(), of);
+        });
 }
 
 }  // namespace spead::python

@@ -25,6 +25,8 @@ namespace py = pybind11;
 
 namespace {
 
+constexpr const char* kRegion = "a memory region";
+
 /// Is memory of the library's. It is mapped and unmapped without the GIL.
 class OwnMemory {
   public:
@@ -55,7 +57,7 @@ class RegisteredMemory {
             memory_.emplace(Memory::cuda_device(process, on_gpu_->address(), on_gpu_->bytes()));
             return;
         }
-        const std::span<std::byte> span = bytes_.emplace(object).span();
+        const std::span<std::byte> span = bytes_.emplace(object, kRegion).span();
         const WithoutGil released;
         memory_.emplace(process, span.data(), span.size());
     }
@@ -133,7 +135,7 @@ void define_memory(py::module_& m) {
         [](const py::object& memory) {
             if (const auto on_gpu = GpuArray::of(memory))
                 return py::make_tuple(on_gpu->address(), on_gpu->bytes());
-            const Bytes bytes(memory);
+            const Bytes bytes(memory, kRegion);
             return py::make_tuple(reinterpret_cast<std::uintptr_t>(bytes.span().data()), bytes.span().size());
         },
         py::arg("memory"), "Returns the address and the length of an object's memory.");

@@ -70,7 +70,7 @@ void OutgoingItems::add(std::uint64_t id, const py::handle& value, bool small) {
     if (auto on_gpu = GpuArray::of(value))
         append({Kind::bytes, id, 0, {}, std::move(on_gpu)});
     else
-        append({small ? Kind::small : Kind::bytes, id, 0, Bytes(value), {}});
+        append({small ? Kind::small : Kind::bytes, id, 0, Bytes(value, "item: its value"), {}});
 }
 
 void OutgoingItems::add_immediate(std::uint64_t id, std::uint64_t value) {
@@ -78,7 +78,7 @@ void OutgoingItems::add_immediate(std::uint64_t id, std::uint64_t value) {
 }
 
 void OutgoingItems::add_descriptor(const py::handle& encoded) {
-    append({Kind::descriptor, 0, 0, Bytes(encoded), {}});
+    append({Kind::descriptor, 0, 0, Bytes(encoded, "descriptor"), {}});
 }
 
 void OutgoingItems::add_start() {

@@ -5,6 +5,9 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "base/counted.hpp"
 #include "python/parts.hpp"
 #include "python/without_gil.hpp"
 
@@ -18,8 +21,8 @@ namespace {
 /// Limits the bytes in a queue of Python's. Programs may fill one before they receive, so it does not wait.
 constexpr std::size_t kMostQueued = std::size_t{4} << 30;
 
-void add_packet(LocalQueue& queue, const py::buffer& packet) {
-    const Bytes bytes(packet);
+void add_packet(LocalQueue& queue, const py::object& packet) {
+    const Bytes bytes(packet, "queue: the packet");
     bool taken = false;
     {
         const WithoutGil released;
@@ -76,12 +79,16 @@ void define_readers(py::module_& m) {
             "Ends the queue. Streams end when they have taken what is in it.")
         .def("__bool__", [](const LocalQueue&) { return true; })
         .def(
-            "__len__", [](const LocalQueue& q) { return q.size(); }, "Returns how many datagrams wait.");
+            "__len__", [](const LocalQueue& q) { return q.size(); }, "Returns how many datagrams wait.")
+        .def("__repr__", [](const LocalQueue& q) {
+            return fmt::format("<InprocQueue: {} {}{}>", q.size(), noun_for(q.size(), "datagrams"),
+                               q.stopped() ? ", stopped" : "");
+        });
     py::class_<SourceOfPackets>(m, "Reader", "Names a source of packets of a stream without EAL.")
         .def_static(
             "buffer",
             [](const py::object& packets) {
-                auto pinned = std::make_shared<Bytes>(packets);
+                auto pinned = std::make_shared<Bytes>(packets, "buffer reader: `buffer`");
                 const auto span = pinned->span();
                 return SourceOfPackets(spead::Reader::buffer(span), std::move(pinned));
             },

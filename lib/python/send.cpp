@@ -42,7 +42,7 @@ std::unique_ptr<OutgoingStream> to_socket(const SendConfig& config, int fd,
                                           const std::vector<py::bytes>& destinations) {
     std::vector<std::vector<std::byte>> addresses;
     for (const py::bytes& d : destinations) {
-        const Bytes bytes(d);
+        const Bytes bytes(d, "destination");
         addresses.emplace_back(bytes.span().begin(), bytes.span().end());
     }
     return make_stream(config, true, py::none(), [&](const SendConfig& c) {

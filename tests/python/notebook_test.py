@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A notebook: cells that share one interpreter, where an error ends its cell alone."""
 
+import numpy as np
 import programs
 import pytest
+
+import dpdk_spead as ds
+from dpdk_spead import recv, send
 
 #: Runs cells as notebooks do: the error of a cell is shown, and kept with all that its frames refer to.
 KERNEL = """
@@ -47,7 +51,7 @@ def open_stream(interface):
     ("stream = open_stream('no_such_card0')", "no_such_card0"),
     ("stream = open_stream(PORT)", None),
     ("""
-def send_all(numbers, group=GROUP):
+def send_all(numbers, group=GROUP, end=False):
     values, stamp = np.zeros(32, np.int16), np.zeros((), ">u8")
     items = send.ItemGroup(flavour=ds.Flavour(4, 64, 48))
     items.add_item(0x1600, "timestamp", "", (), format=[("u", 48)], value=stamp)
@@ -56,6 +60,8 @@ def send_all(numbers, group=GROUP):
         for n in numbers:
             stamp[()], values[:] = n * 4096, n
             sender.send_heap(items.get_heap(descriptors="none", data="all"))
+        if end:
+            sender.end()
 """, None),
     ("send_all(n for n in range(80) if n != 5)", None),
     ("chunk = stream.get(60)", None),
@@ -105,7 +111,41 @@ heaps.add_udp_ibv_reader(recv.UdpIbvConfig(endpoints=[("239.1.2.4", 7148)], inte
     ("again = stream.get(60)", None),
     ("assert again.complete and again.data[15].tolist() == [15] * 32", None),
     ("assert (draw(again.present) == there).all()", None),
+    # A cell that ends with a stop item is run twice, and nobody calls stop().
+    ("stream.stop()", None),
+    *2 * [("""
+stream = recv.ChunkStream(placement, chunks=8, endpoints=GROUP, interface=PORT, dtype=np.int16, stop_on_stop_item=True)
+send_all(range(80), end=True)
+kept = globals().get("kept", []) + [stream]
+assert [chunk.id for chunk in stream] == [0, 1, 2, 3, 4]
+""", None)],
+    ("kept[0].start()", None),
+    ("stream.start()", "already received by stream"),
 ]
+
+
+def test_objects_show_what_they_are():
+    stream, queue = recv.Stream(), ds.InprocQueue()
+    stream.add_inproc_reader(queue)
+    group = send.ItemGroup(flavour=ds.Flavour(4, 64, 48))
+    group.add_item(0x1000, "x", "", (100,), np.int8, value=np.arange(100, dtype=np.int8))
+    group.add_item(0x1001, "y", "", (), np.uint8, value=7)
+    heap = group.get_heap(descriptors="none", data="all")
+    assert repr(heap) == "<heap to send: 2 items>"
+    send.InprocStream(ds.ThreadPool(), [queue]).send_heap(heap)
+    got = stream.get()
+    assert repr(got) == "<heap 1: 100 bytes>"
+    assert [repr(item) for item in got.get_items()] == ["<item 0x1000: 100 bytes>", "<item 0x1001: immediate 7>"]
+    queue.add_packet(b"ab")
+    queue.stop()
+    assert "stopped" in repr(queue)
+    ring = recv.ChunkRingbuffer(4)
+    ring.put(recv.Chunk(data=bytearray(4), present=bytearray(4)))
+    assert repr(ring) == "<ChunkRingbuffer: 1 of 4 chunks>"
+    assert repr(ring.get()) == "<Chunk: chunk_id=-1, stream_id=0>"
+    assert repr(recv.RingStreamConfig(heaps=7)).startswith("RingStreamConfig(heaps=7, contiguous_only=True")
+    assert repr(ds.MemoryPool(1, 2, 3, 4)) == "MemoryPool(1, 2, 3, 4)"
+    assert "max_heaps=4" in repr(recv.StreamConfig())
 
 
 def test_a_notebook_from_the_first_refusal_to_the_second_start():

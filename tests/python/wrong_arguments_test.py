@@ -2,6 +2,8 @@
 """What is of a wrong type or out of range is refused in words that name it."""
 
 import gc
+import mmap
+import socket
 
 import numpy as np
 import pytest
@@ -41,6 +43,34 @@ def formatted(format):
 
 OBJECTS = np.array([{}, [], 5], object)
 MIXED = np.zeros(3, [("number", ">u4"), ("other", object)])
+DATED = np.zeros(3, [("day", "M8[D]"), ("other", object)])
+LARGE = np.zeros(128, np.uint8)
+WIDE = np.zeros(512, np.uint8)
+READ_ONLY = np.zeros(64, np.uint8)
+READ_ONLY.flags.writeable = False
+
+
+def released(size):
+    view = memoryview(bytearray(size))
+    view.release()
+    return view
+
+
+def closed_map():
+    memory = mmap.mmap(-1, 4096)
+    memory.close()
+    return memory
+
+
+def closed_socket():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as made:
+        return made
+
+
+class OnGpu:
+    def __init__(self, **changes):
+        self.__cuda_array_interface__ = {"shape": (4,), "typestr": "<u1", "data": (4096, False), "version": 3, **changes}
+
 
 #: What is tried, the error, and a part of its words.
 REFUSALS = [
@@ -110,14 +140,76 @@ REFUSALS = [
     (lambda: declared_stream(chunks=1 << 70), ValueError, "chunks is 1180591620717411303424"),
     (lambda: declared_stream(buffers=[bytes(64)]), ValueError, "buffers: one of 64 bytes is read-only"),
     (lambda: declared_stream(buffers=[np.zeros((8, 8), np.uint8)[:, ::2]]), ValueError, "32 bytes is not contiguous"),
-    (lambda: declared_stream(buffers=[[1, 2]]), TypeError, "buffers: list is no buffer"),
+    (lambda: declared_stream(buffers=[[1, 2]]), TypeError, "buffers: one is of type list, which has no bytes; give an"),
+    (lambda: declared_stream(buffers=[None]), TypeError, "buffers: one is of type NoneType"),
+    (lambda: declared_stream(buffers=5), TypeError, "buffers is 5; give a list"),
+    (lambda: declared_stream(buffers=[released(64)]), ValueError, "buffers: one of type memoryview gives no bytes .*relea"),
+    (lambda: declared_stream(buffers=[np.zeros(0, np.uint8)]), ValueError, "the `data` of a chunk has 0 bytes; its placement needs 256"),
+    (lambda: declared_stream(buffers=[np.zeros(63, np.uint8)]), ValueError, "the `data` of a chunk has 63 bytes"),
+    (lambda: declared_stream(buffers=[WIDE[:256], WIDE[64:320]]), ValueError, "the `data` of a chunk overlaps the `data` of chunk 0"),
+    (lambda: declared_stream(queue=5), TypeError, "queue is 5; give an InprocQueue"),
+    (lambda: declared_stream(queue=None, socket=5), TypeError, "socket is 5; give a bound socket.socket"),
+    (lambda: declared_stream(queue=None, buffer=5), TypeError, "buffer reader: `buffer` is of type int"),
     (lambda: recv.Placement(None), TypeError, "placement: None is no number of bytes, and no text"),
     (lambda: send.Stream(5), TypeError, "endpoints is 5"),
     (lambda: send.Stream([5]), TypeError, r"endpoints is \[5\]"),
+    (lambda: recv.Placement(float("nan")), ValueError, "heap: nan is no whole number"),
+    (lambda: recv.Placement(float("inf")), ValueError, "heap: inf is no whole number"),
+    (lambda: recv.Placement(np.zeros(2)), TypeError, "is no number of bytes"),
+    (lambda: recv.Placement(64).time(recv.item("x"), 4), TypeError, "item: 'x' is no number"),
+    (lambda: recv.Placement(64).time(recv.item(5).among("ab"), 4), TypeError, "among: 'a' is no number"),
+    (lambda: recv.Placement(64).packet_presence(None), TypeError, "packet_bytes: None is no number"),
+    (lambda: ds.MemoryPool("a", 2, 3, 4), TypeError, "memory pool: lower is 'a'; give a whole number"),
+    (lambda: ds.MemoryPool(1, np.zeros(3), 3, 4), TypeError, "memory pool: upper is array"),
+    (lambda: ds.MemoryPool(1, 2.5, 3, 4), TypeError, "memory pool: upper is 2.5"),
+    (lambda: ds.MemoryPool(1, 2, -3, 4), ValueError, "memory pool: max_free is -3, which is negative"),
+    (lambda: ds.MemoryPool(1, 2, 3, 4, np.zeros(8)), TypeError, "memory pool: allocator is array"),
+    (lambda: recv.StreamConfig(memory_allocator=bytearray(8)), TypeError, "memory_allocator is bytearray"),
+    (lambda: recv.ChunkStreamConfig(items=5), TypeError, "items is 5; give a list of ids"),
+    (lambda: recv.ChunkStreamConfig(items=["a"]), TypeError, "an id of items is 'a'"),
+    (lambda: recv.ChunkStreamConfig(items=[-1]), ValueError, "an id of items is -1"),
+    (lambda: recv.ChunkStreamConfig(max_chunks="a"), TypeError, "max_chunks is 'a'"),
+    (lambda: recv.ChunkStreamConfig(max_heap_extra=None), TypeError, "max_heap_extra is None"),
+    (lambda: recv.ChunkStreamConfig().enable_packet_presence(1.5), TypeError, "payload_size is 1.5"),
+    (lambda: recv.Stream(POOL, lend="x"), TypeError, "stream: lend is 'x'; give a whole number"),
+    (lambda: recv.Stream(POOL).add_udp_reader(socket=5), TypeError, "socket is 5; give a bound socket.socket"),
+    (lambda: recv.Stream(POOL).add_udp_reader(closed_socket()), ValueError, "socket is closed"),
+    (lambda: recv.Chunk(data=READ_ONLY), ValueError, "chunk: `data` of 64 bytes is read-only; give an array of numpy th"),
+    (lambda: recv.Chunk(data=b"abc"), ValueError, "chunk: `data` of 3 bytes is read-only"),
+    (lambda: recv.Chunk(data=LARGE[::2]), ValueError, "chunk: `data` of 64 bytes is not contiguous in C order; give an ar"),
+    (lambda: recv.Chunk(data=np.zeros((4, 4), order="F")), ValueError, "128 bytes is not contiguous"),
+    (lambda: recv.Chunk(data=[1, 2]), TypeError, "chunk: `data` is of type list, which has no bytes; give an array"),
+    (lambda: recv.Chunk(data=released(8)), ValueError, "chunk: `data` of type memoryview gives no bytes .*released"),
+    (lambda: recv.Chunk(data=closed_map()), ValueError, "chunk: `data` of type mmap.mmap gives no bytes .*closed"),
+    (lambda: recv.Chunk(data=np.zeros(0)), ValueError, "chunk: `data` has no bytes; give room for the payload"),
+    (lambda: recv.Chunk(present=bytearray()), ValueError, "chunk: `present` has no bytes; give a byte for each heap"),
+    (lambda: recv.Chunk(present=np.zeros(4)), ValueError, "chunk: `present` has elements of 8 bytes, .* of np.uint8"),
+    (lambda: recv.Chunk(present=READ_ONLY), ValueError, "chunk: `present` of 64 bytes is read-only"),
+    (lambda: recv.Chunk(extra=READ_ONLY), ValueError, "chunk: `extra` of 64 bytes is read-only"),
+    (lambda: recv.ChunkRingbuffer(2).put(recv.Chunk(data=LARGE, present=LARGE[:8])), ValueError,
+     "`present` lies in the memory of `data`"),
+    (lambda: recv.Stream(POOL).add_buffer_reader(LARGE[::2]), ValueError,
+     r"buffer reader: `buffer` of 64 bytes is not contiguous in C order; give np.ascontiguousarray\(\) of it"),
+    (lambda: recv.Stream(POOL).add_buffer_reader(7), TypeError, "buffer reader: `buffer` is of type int"),
+    (lambda: recv.Stream(POOL).add_buffer_reader(released(8)), ValueError, "gives no bytes .*released"),
+    (lambda: ds.InprocQueue().add_packet("text"), TypeError, "queue: the packet is of type str"),
+    (lambda: ds.InprocQueue().add_packet(LARGE[::2]), ValueError, "queue: the packet of 64 bytes is not contiguous"),
+    (lambda: ds.InprocQueue().add_packet(bytes(65508)), ValueError, "65508"),
+    (lambda: send.Heap()._add(0x1000, LARGE[::2], False), ValueError, "item: its value of 64 bytes is not contiguous"),
+    (lambda: send.Heap()._add(0x1000, 7, False), TypeError, "item: its value is of type int"),
+    (lambda: send.Heap().add_item(ds.Item(0x1000, "x", "", (8,), np.uint8, value=released(8))), ValueError,
+     "item x: the value cannot become an array of uint8"),
+    (lambda: send.Stream("127.0.0.1:7148", memory_regions=[7]), TypeError, "a memory region is of type int"),
+    (lambda: send.Stream("127.0.0.1:7148", memory_regions=[LARGE[::2]]), ValueError, "a memory region of 64 bytes is not c"),
+    (lambda: send.Stream("127.0.0.1:7148", memory_regions=[bytearray()]), ValueError, "non-zero"),
+    (lambda: send.Heap()._add(0x1000, OnGpu(shape=(-4,)), False), TypeError, "__cuda_array_interface__ is .* wrong type"),
+    (lambda: send.Heap()._add(0x1000, OnGpu(data=5), False), TypeError, "__cuda_array_interface__ is .* wrong type"),
+    (lambda: send.Heap()._add(0x1000, OnGpu(data=()), False), TypeError, "__cuda_array_interface__ is .* wrong type"),
     # Packets must not be written over pointers of Python's, nor pointers be sent.
-    (lambda: recv.Chunk(data=np.zeros(8, object), present=bytearray(8)), TypeError, "`data` needs a contiguous buffer"),
-    (lambda: recv.Chunk(data=MIXED, present=bytearray(8)), TypeError, "`data` needs a contiguous buffer"),
-    (lambda: recv.Chunk(data=bytearray(8), present=OBJECTS), TypeError, "`present` needs a contiguous buffer"),
+    (lambda: recv.Chunk(data=np.zeros(8, object), present=bytearray(8)), TypeError, "`data` has Python objects"),
+    (lambda: recv.Chunk(data=MIXED, present=bytearray(8)), TypeError, "`data` has Python objects"),
+    (lambda: recv.Chunk(data=bytearray(8), present=OBJECTS), TypeError, "`present` has Python objects"),
+    (lambda: recv.Stream(POOL).add_buffer_reader(DATED), TypeError, "Python objects"),
     (lambda: recv.Stream(POOL).add_buffer_reader(OBJECTS), TypeError, "Python objects"),
     (lambda: ds.InprocQueue().add_packet(MIXED), TypeError, "Python objects"),
     (lambda: send.Stream("127.0.0.1:7148", memory_regions=[OBJECTS]), TypeError, "Python objects"),

@@ -53,6 +53,9 @@ class ThreadPool:
 class MemoryAllocator:
     """Stands for the memory of a stream's heaps, which the library maps."""
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
 
 class MmapAllocator(MemoryAllocator):
     """Stands for mapped memory. Huge pages are used if enough are free, whatever `prefer_huge` says."""
@@ -60,6 +63,16 @@ class MmapAllocator(MemoryAllocator):
     def __init__(self, flags: int = 0, prefer_huge: bool = False) -> None:
         self.flags = flags
         self.prefer_huge = prefer_huge
+
+
+def _size(name: str, value: Any) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"memory pool: {name} is {value!r}; give a whole number") from None
+    if number < 0:
+        raise ValueError(f"memory pool: {name} is {number}, which is negative")
+    return number
 
 
 class MemoryPool(MemoryAllocator):
@@ -78,13 +91,12 @@ class MemoryPool(MemoryAllocator):
         missing = [name for name in names[:-1] if name not in values]
         if missing:
             raise TypeError(f"MemoryPool needs {', '.join(missing)}")
-        self.lower, self.upper = int(values["lower"]), int(values["upper"])
-        self.max_free, self.initial = int(values["max_free"]), int(values["initial"])
-        self.low_water = int(values.get("low_water", 0))
+        self.lower, self.upper, self.max_free, self.initial, self.low_water = (
+            _size(name, values.get(name, 0)) for name in ("lower", "upper", "max_free", "initial", "low_water"))
         self.allocator: Optional[MemoryAllocator] = values.get("allocator")
+        if not isinstance(self.allocator, (MemoryAllocator, type(None))):
+            raise TypeError(f"memory pool: allocator is {self.allocator!r}; give a MmapAllocator, or leave it out")
         self.warn_on_empty = True
-        if min(self.lower, self.max_free, self.initial, self.low_water) < 0:
-            raise ValueError("memory pool: a number is negative")
         if self.upper * max(self.max_free, self.initial, 1) > 1 << 46:
             raise ValueError(f"memory pool: {self.max_free} buffers of {self.upper} bytes are more than machines have")
         if self.upper < self.lower:
@@ -94,6 +106,9 @@ class MemoryPool(MemoryAllocator):
     def bytes(self) -> int:
         """The memory that the pool stands for."""
         return self.upper * max(self.max_free, self.initial, 1)
+
+    def __repr__(self) -> str:
+        return f"MemoryPool({self.lower}, {self.upper}, {self.max_free}, {self.initial})"
 
 
 class IbvContext:

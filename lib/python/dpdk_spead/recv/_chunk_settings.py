@@ -4,6 +4,7 @@
 import dataclasses
 import math
 import os
+import socket as sockets
 from typing import Any, Dict, FrozenSet, Optional, Sequence, Union
 
 from .. import _native
@@ -33,7 +34,7 @@ class SecondPath:
 
 #: The bits of settings that are whole numbers, those that are seconds, and texts.
 _BITS = {"max_packet_size": 32, "buffer_size": 64, "max_heaps": 32, "substreams": 32, "window": 32, "max_jump": 64,
-         "stream": 32}
+         "stream": 32, "lend": 32}
 _SECONDS = ("heap_timeout", "timeout", "patience")
 _TEXTS = ("interface", "backend", "name", "poll", "on_full", "format", "filter")
 
@@ -55,6 +56,15 @@ def check_setting(name: str, value: Any, what: str = "chunk stream") -> None:
         raise TypeError(f'{what}: endpoints is {value!r}; give texts, as ["239.10.10.0+15:7148"]')
     if name == "second_path" and not (value is None or isinstance(value, SecondPath)):
         raise TypeError(f'{what}: second_path is {value!r}; give recv.SecondPath("ens2f0", ["239.129.2.0+15:7148"])')
+
+
+def descriptor(socket: Any) -> int:
+    """Returns the descriptor of a socket. Raises TypeError for what is none, and ValueError for a closed one."""
+    if not isinstance(socket, sockets.socket):
+        raise TypeError(f"socket is {socket!r}; give a bound socket.socket")
+    if socket.fileno() < 0:
+        raise ValueError("socket is closed; give a bound one")
+    return socket.fileno()
 
 
 def _settings(
@@ -93,11 +103,13 @@ def _settings(
         raise ValueError("chunk stream: `queue`, `buffer`, `pcap` and `socket` exclude each other; give one")
     reader = None
     if queue is not None:
+        if not isinstance(queue, _native.InprocQueue):
+            raise TypeError(f"chunk stream: queue is {queue!r}; give an InprocQueue")
         reader = _native.Reader.queue(queue)
     elif buffer is not None:
         reader = _native.Reader.buffer(buffer)
     elif socket is not None:
-        reader = _native.Reader.socket(socket.fileno(), max_packet_size)
+        reader = _native.Reader.socket(descriptor(socket), max_packet_size)
     elif pcap is not None and not endpoints:
         reader = _native.Reader.pcap(os.fspath(pcap))
     settings = {

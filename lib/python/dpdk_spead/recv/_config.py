@@ -43,12 +43,16 @@ class _Configuration:
     """Takes values by keyword, and lets nothing else be set."""
 
     __slots__ = ()
+    _NAMES: Sequence[str] = ()
 
     def _set_all(self, values: dict, names: Sequence[str]) -> None:
         for name, value in values.items():
             if name not in names:
                 raise TypeError(f"{type(self).__name__} has no {name!r}; it has {', '.join(names)}")
             setattr(self, name, value)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self._NAMES)})"
 
 
 def _bug_compat(value: Any) -> int:

@@ -9,6 +9,7 @@ from .._addresses import port_interface, resolve
 from .._arguments import by_name
 from .._native import InprocQueue, Reader
 from . import _sockets
+from ._chunk_settings import descriptor
 from ._config import UdpIbvConfig
 
 #: The environment that turns IPv4 readers into ports: ours, and spead2's.
@@ -72,7 +73,7 @@ class _Stream:
         if "socket" in kwargs or (args and isinstance(args[0], sockets.socket)):
             values = by_name("add_udp_reader", ["socket", "max_size"], args, kwargs)
             most = _number("max_size", values.get("max_size", self.DEFAULT_UDP_MAX_SIZE), 65507)
-            self._add_reader(Reader.socket(values["socket"].fileno(), most))
+            self._add_reader(Reader.socket(descriptor(values["socket"]), most))
             return
         group = "multicast_group" in kwargs or (args and isinstance(args[0], str))
         names = ["port", "max_size", "buffer_size", "bind_hostname"]

@@ -101,7 +101,7 @@ class _RingStream(_Stream):
                                   (ring_config, RingStreamConfig, "ring_config")):
             if value is not None and not isinstance(value, kind):
                 raise TypeError(f"stream: {name} is {value!r}, which is no {kind.__name__}")
-        for name, given in (("format", format), ("second_path", second_path)):
+        for name, given in (("format", format), ("second_path", second_path), ("lend", lend)):
             check_setting(name, given, "stream")
         if config is None and second_path is not None:
             config = StreamConfig(allow_out_of_order=True, stop_on_stop_item=False)

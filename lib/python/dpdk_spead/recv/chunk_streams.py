@@ -11,7 +11,7 @@ from typing import Any, Dict, List, Optional, Sequence, Union
 from .. import _native
 from .._native import Chunk, ChunkRing
 from ..pools import ThreadPool
-from ._config import StreamConfig
+from ._config import StreamConfig, _whole
 from ._readers import _Stream
 from ._stats import StreamStatConfig, StreamStats
 from .chunk_rings import ChunkRingPair
@@ -37,7 +37,7 @@ class ChunkStreamConfig:
         place: Optional[tuple] = None,
         max_heap_extra: int = 0,
     ) -> None:
-        self.items = list(items)
+        self.items = items  # type: ignore[assignment]  # any iterable
         self.max_chunks = max_chunks
         self.place = place
         self.max_heap_extra = max_heap_extra
@@ -50,7 +50,10 @@ class ChunkStreamConfig:
 
     @items.setter
     def items(self, value: Sequence[int]) -> None:
-        self._items = [int(item) for item in value]
+        if not isinstance(value, collections.abc.Iterable):
+            raise TypeError(f"items is {value!r}; give a list of ids, as [0x1600]")
+        check = _whole("an id of items", 0, (1 << 64) - 1)
+        self._items = [check(item) for item in value]
 
     @property
     def max_chunks(self) -> int:
@@ -79,9 +82,7 @@ class ChunkStreamConfig:
 
     @max_heap_extra.setter
     def max_heap_extra(self, value: int) -> None:
-        if value < 0:
-            raise ValueError(f"max_heap_extra is {value}; give 0 or more bytes")
-        self._max_heap_extra = int(value)
+        self._max_heap_extra = _whole("max_heap_extra", 0, (1 << 64) - 1)(value)
 
     def enable_packet_presence(self, payload_size: int) -> "ChunkStreamConfig":
         """Notes presence by packet, for packets of so many payload bytes but a heap's last. Returns the configuration.
@@ -109,9 +110,7 @@ class ChunkStreamConfig:
 
 
 def _positive(name: str, value: int) -> int:
-    if value < 1:
-        raise ValueError(f"{name} is {value}; give at least 1")
-    return int(value)
+    return _whole(name, 1, (1 << 32) - 1)(value)
 
 
 #: What streams of chunks count besides.

@@ -2,6 +2,7 @@
 """Chunks whose heaps a declared placement places, as numpy arrays."""
 
 import atexit
+import collections.abc
 import math
 import weakref
 from typing import Any, AsyncIterator, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
@@ -122,16 +123,10 @@ class _Shapes:
         return raw.view(self._extra_type).reshape(self._extra) if raw.size else raw
 
 
-def _checked_buffer(buffer: Any) -> Any:
-    """Returns the buffer. Raises ValueError for one that a chunk cannot lie in, and TypeError for what is none."""
-    try:
-        view = memoryview(buffer)
-    except TypeError:
-        raise TypeError(f"buffers: {type(buffer).__name__} is no buffer; give arrays of numpy") from None
-    if view.readonly or not view.c_contiguous:
-        why = "read-only" if view.readonly else "not contiguous"
-        raise ValueError(f"buffers: one of {view.nbytes} bytes is {why}; give arrays that numpy has made, as np.ones()")
-    return buffer
+def _each(buffers: Any) -> Iterator[Any]:
+    if not isinstance(buffers, collections.abc.Iterable):
+        raise TypeError(f"buffers is {buffers!r}; give a list with an array for each chunk")
+    return iter(buffers)
 
 
 class Chunks:
@@ -162,7 +157,7 @@ class Chunks:
             extra = self.placement.extra_bytes
             parts = [
                 (b, np.zeros(self.placement.present_bytes, np.uint8), np.zeros(extra, np.uint8) if extra else None)
-                for b in map(_checked_buffer, buffers)
+                for b in _each(buffers)
             ]
             self._ring = _native.LentChunkRing(self._made, parts)
         self._turns: Optional[Turns] = None

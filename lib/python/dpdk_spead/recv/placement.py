@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Declares where the heaps of a stream go in its chunks (docs/chunks.md)."""
 
+import math
 import numbers
 import re
 from typing import Iterable, List, Optional, Tuple, Union
@@ -61,10 +62,11 @@ class Term:
 
 
 def _natural(name: str, number: int) -> int:
-    value = int(number)
-    if value != number or value < 0:
+    if not isinstance(number, numbers.Real):
+        raise TypeError(f"{name}: {number!r} is no number; give a whole number from 0")
+    if not math.isfinite(number) or int(number) != number or number < 0:
         raise ValueError(f"{name}: {number!r} is no whole number from 0")
-    return value
+    return int(number)
 
 
 def item(id: int) -> Term:

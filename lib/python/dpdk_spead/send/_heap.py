@@ -28,6 +28,9 @@ class Heap(OutgoingItems):
         """The flavour of its packets."""
         return self._flavour
 
+    def __repr__(self) -> str:
+        return f"<heap to send: {len(self)} {'item' if len(self) == 1 else 'items'}>"
+
     def add_item(self, item: Item) -> None:
         """Adds the value of an item; not its descriptor. Raises ValueError and TypeError for a wrong value."""
         if not isinstance(item, Item):

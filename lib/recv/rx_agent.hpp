@@ -30,10 +30,11 @@ inline PacketWay way_of(const wire::UdpView& udp) noexcept {
 ///
 ///     rx_burst -> prefetch -> parse_udp -> classify -> decode -> accept -> copy -> commit -> hand over
 ///
-/// Packets are staged: all headers of a batch, then all copies. Large packets have short batches, because
-/// their copies evict staged headers. Payload that an engine moves is listed for it at once, in place of a
-/// staged copy (recv/gathering.hpp). add_* and remove_* are for control code before the lcore runs, or for
-/// the lcore itself between polls (its mailbox). Everything else belongs to the lcore.
+/// Copies are staged: a payload is copied when some more headers have been parsed, and its heap is committed
+/// at the end of the batch. So memory brings the payload of the next packets while this one is written.
+/// Payload that an engine moves is listed for it at once, in place of a staged copy (recv/gathering.hpp).
+/// add_* and remove_* are for control code before the lcore runs, or for the lcore itself between polls (its
+/// mailbox). Everything else belongs to the lcore.
 template <class Decoder>
 class BasicRxAgent {
   public:
@@ -201,6 +202,7 @@ class BasicRxAgent {
                 std::uint64_t now) noexcept;
     void copy_chain(const ChainCopy& c, const void* next = nullptr) noexcept;
     static const void* start_of(const ChainCopy& c) noexcept;
+    [[gnu::always_inline]] inline void copy_one(const void* next) noexcept;
     [[gnu::always_inline]] inline void copy_staged(const void* next) noexcept;
     void choose_stores() noexcept;
     void leave_cache() noexcept;
@@ -218,7 +220,9 @@ class BasicRxAgent {
     std::uint64_t next_choice_ = 0;  ///< ticks
     std::uint32_t batch_number_ = 0;
     std::uint64_t batch_time_ = 0;  ///< ticks
-    std::uint16_t copy_count_ = 0;
+    std::uint16_t copy_count_ = 0;  ///< of the batch
+    std::uint16_t copied_ = 0;      ///< of those; the others are staged
+    bool streamed_ = false;         ///< some of the batch went past the cache
     std::uint16_t chain_count_ = 0;
     std::uint16_t again_count_ = 0;
     std::uint16_t touched_count_ = 0;
@@ -272,29 +276,33 @@ auto BasicRxAgent<Decoder>::accept(Lane<Decoder>& lane, std::uint16_t endpoint, 
     return Accepted::copy;
 }
 
-/// Copies all payloads of the batch. The packets go on at `next`; null: not soon. Most short ones are in the
-/// cache already.
+/// Copies the oldest staged payload. The one after it begins at `next`; null: not soon. Most short ones are
+/// in the cache already.
+template <class Decoder>
+void BasicRxAgent<Decoder>::copy_one(const void* next) noexcept {
+    const Copy& c = copies_[copied_++];
+    const memory::PayloadCopy& copy = copies_of_.with(c.stores);
+    if (c.length <= kPrefetchedPayload && copied_ != copy_count_)
+        copy(*c.base + c.offset, c.from, c.length);
+    else
+        copy.then(*c.base + c.offset, c.from, c.length, next);
+    streamed_ |= c.stores == memory::Stores::streaming;
+}
+
+/// Copies what is left of the batch. The packets go on at `next`; null: not soon.
 template <class Decoder>
 void BasicRxAgent<Decoder>::copy_staged(const void* next) noexcept {
-    bool streamed = false;
-    for (std::uint16_t i = 0; i < copy_count_; i++) {
-        const Copy& c = copies_[i];
-        const memory::PayloadCopy& copy = copies_of_.with(c.stores);
-        const bool last = i + 1 == copy_count_;
-        if (c.length <= kPrefetchedPayload && !last)
-            copy(*c.base + c.offset, c.from, c.length);
-        else
-            copy.then(*c.base + c.offset, c.from, c.length, last ? next : copies_[i + 1].from);
-        streamed |= c.stores == memory::Stores::streaming;
-    }
+    while (copied_ < copy_count_)
+        copy_one(copied_ + 1 == copy_count_ ? next : copies_[copied_ + 1].from);
     for (std::uint16_t i = 0; i < chain_count_; i++) {
         copy_chain(chains_[i], i + 1 < chain_count_ ? start_of(chains_[i + 1]) : nullptr);
-        streamed |= chains_[i].stores == memory::Stores::streaming;
+        streamed_ |= chains_[i].stores == memory::Stores::streaming;
     }
     // Once for the batch, because it waits for the stores.
-    if (streamed)
+    if (streamed_)
         memory::end_streaming();
-    copy_count_ = 0;
+    streamed_ = false;
+    copy_count_ = copied_ = 0;
     chain_count_ = 0;
 }
 

@@ -82,6 +82,7 @@ struct Source {
     const port::ArrivalTimes* arrivals = nullptr;  ///< for the arrival times of heaps; null: none
     FrameRing* hosts = nullptr;  ///< also gets IGMP, ARP, MLD and NDP frames, which are counted; null: none
     std::uint16_t batch = 64;    ///< packets per batch, by their recent size; noted by the lcore
+    std::uint16_t staged = 64;   ///< packets that are parsed and not copied yet; the same
     stats::Talkers talkers;      ///< senders, from samples of their packets
     stats::Strays strays;        ///< destinations of packets for no stream
     std::uint64_t unattributed = 0;            ///< packets that the next sample represents

@@ -52,7 +52,7 @@ using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
 Addresses resolve(const std::string& text, bool listen) {
     const std::size_t colon = text.rfind(':');
-    const std::string host = colon == std::string::npos ? "" : text.substr(0, colon);
+    std::string host = colon == std::string::npos ? "" : text.substr(0, colon);
     const std::string service = colon == std::string::npos ? text : text.substr(colon + 1);
     const char* const option = listen ? "--server" : "--client";
     if (!listen && host.empty())
@@ -60,6 +60,12 @@ Addresses resolve(const std::string& text, bool listen) {
     parse_integer(service, 0, UINT16_MAX, option);
     addrinfo hints{};
     hints.ai_family = AF_INET;
+    if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+        host = host.substr(1, host.size() - 2);
+        hints.ai_family = AF_INET6;
+    } else if (host.find(':') != std::string::npos) {
+        throw_usage(option, "`{}`: an IPv6 address needs brackets; give [ADDRESS]:PORT", text);
+    }
     hints.ai_socktype = SOCK_STREAM;
     hints.ai_flags = AI_NUMERICSERV | (listen ? AI_PASSIVE : 0);
     addrinfo* found = nullptr;
@@ -120,7 +126,7 @@ JsonChannel::~JsonChannel() {
 
 int JsonChannel::accept_one(const std::string& address, int stop_fd) {
     const Addresses where = resolve(address, true);
-    const Socket listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const Socket listener(socket(where->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int on = 1;
     setsockopt(listener.fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (listener.fd < 0 || bind(listener.fd, where->ai_addr, where->ai_addrlen) != 0 ||
@@ -138,7 +144,7 @@ int JsonChannel::connect_to(const std::string& address, int stop_fd) {
     const Addresses where = resolve(address, false);
     const auto end = Clock::now() + kConnectPatience;
     for (;;) {
-        Socket s(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        Socket s(socket(where->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
         // A host that drops what is sent to it would be waited for by the kernel's patience, minutes.
         const timeval bound{std::chrono::seconds(kConnectPatience).count(), 0};
         setsockopt(s.fd, SOL_SOCKET, SO_SNDTIMEO, &bound, sizeof bound);

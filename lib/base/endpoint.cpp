@@ -293,6 +293,12 @@ std::vector<Endpoint> parse_range(std::string_view text, std::uint16_t default_p
     if (parts.address.empty())
         refuse(text, "the address is missing; write ADDRESS:PORT, as in 239.1.2.3:7148");
     const Parsed first = read_ip(parts.address);
+    const std::size_t plus = parts.address.find('+');
+    if (!first.problem.empty() && is_in_brackets(parts.address) && plus != std::string_view::npos)
+        refuse(text, fmt::format("the range is inside the brackets; write it behind them, as in {}]{}:{}",
+                                 parts.address.substr(0, plus),
+                                 parts.address.substr(plus, parts.address.size() - 1 - plus),
+                                 parts.port.value_or("7148")));
     if (!first.problem.empty())
         refuse(text, first.problem);
     if (scopes == Scopes::usable)

@@ -39,6 +39,7 @@ ChunkLane::ChunkLane(const Placement& placement, ChunkWindow& window, stats::Str
       repeated_(heaps.repeated()),
       can_wait_(can_wait),
       votes_(window.config().max_jump != 0) {
+    has_own_places_ = placer_->layout().heaps > times_;
     if (placement.packet_bytes != 0)
         learn_part(placement.packet_bytes);
     if (placement.way == Way::tracked && heap_bytes_ > heap::kMaxHeapBytes)
@@ -117,9 +118,14 @@ PacketOutcome ChunkLane::Declared::find(const heap::PacketView& view, std::uint1
     if (extra_bytes != 0)
         placer.write_extras(view, endpoint, extras_.data());
     const Placer::Time time = lane_.time_of(place);
-    spot = {
-        where(time),    where(placer.split(place.time)), lane_.heap_bytes_, {extras_.data(), extra_bytes}, 0,
-        time.is_first()};
+    const bool is_new = !time.is_first() && lane_.member_.find(time.id) == nullptr;
+    spot = {.at = where(time),
+            .anew = where(placer.split(place.time)),
+            .length = lane_.heap_bytes_,
+            .extra = {extras_.data(), extra_bytes},
+            .begins = time.is_first(),
+            .was_before = is_new && lane_.was_before(time.id, place.heap),
+            .has_own_place = lane_.has_own_places_};
     return PacketOutcome::placed;
 }
 
@@ -195,6 +201,31 @@ Placer::Time ChunkLane::time_of(const Place& place) const noexcept {
     if (static_cast<std::int64_t>(unwrapped) < 0) [[unlikely]]
         return {kBeforeAll, 0, 0};
     return placer_->split(unwrapped);
+}
+
+/// Returns whether packets with the place came for one of the chunks before this one that are open: lately,
+/// if these have many times. Looks only for a chunk that is the next newest one. `place`: of a heap, without
+/// its part along the time (Place::heap).
+bool ChunkLane::was_before(std::int64_t id, std::uint64_t place) const noexcept {
+    constexpr std::uint64_t kTimes = 16;
+    constexpr std::uint64_t kParts = 64;
+    const std::int64_t chunks = member_.window().config().chunks;
+    if (id <= followed_ || id - followed_ > chunks)
+        return false;
+    for (std::int64_t before = id - 1; before >= std::max<std::int64_t>(id - chunks, 0); before--) {
+        const Chunk* const chunk = member_.find(before);
+        if (chunk == nullptr)
+            continue;
+        for (std::uint64_t back = 1; back <= std::min(times_, kTimes); back++) {
+            const std::uint64_t heap = place + placer_->split(first_time_of(before) + times_ - back).heap;
+            const std::uint64_t past = (heap + 1) * chunk->parts_per_heap;
+            for (std::uint64_t part = past - std::min<std::uint64_t>(chunk->parts_per_heap, kParts);
+                 part < std::min<std::uint64_t>(past, chunk->parts.size()); part++)
+                if (std::atomic_ref(chunk->parts[part]).load(std::memory_order_relaxed) != 0)
+                    return true;
+        }
+    }
+    return false;
 }
 
 /// Tells the placer where the open chunks are.
@@ -328,7 +359,9 @@ ChunkLane::Accepted ChunkLane::accept_anew(const heap::PacketView& view, std::ui
                               .source = view.source,
                               .can_wait = can_wait,
                               .now = view.arrival,
-                              .begins = time.is_first() && view.offset == 0},
+                              .begins = time.is_first() && view.offset == 0,
+                              .was_before = was_before(time.id, place.heap),
+                              .has_own_place = has_own_places_},
                              why);
         if (chunk == nullptr)
             return missing(why, view.source, last_try, can_wait);

@@ -150,6 +150,7 @@ class ChunkLane {
     }
     std::uint64_t unwrap(std::uint64_t time) const noexcept;
     Placer::Time time_of(const Place& place) const noexcept;
+    bool was_before(std::int64_t id, std::uint64_t place) const noexcept;
     void follow() noexcept;
     Accepted accept_tracked(const heap::PacketView& view, std::uint16_t endpoint, bool last_try,
                             bool can_wait) noexcept;
@@ -184,6 +185,7 @@ class ChunkLane {
     stats::StreamCounters& counters_;
     std::uint64_t heap_bytes_;
     std::uint64_t times_;               ///< of a chunk
+    bool has_own_places_ = true;        ///< it has several heaps of a time: each sender has others, as a rule
     std::uint32_t part_bytes_;          ///< payload of a packet but a heap's last; 0: not known yet
     std::uint32_t parts_per_heap_ = 1;  ///< by part_bytes_
     std::int64_t followed_ = -1;        ///< id of the newest chunk that the placer was told of

@@ -145,7 +145,10 @@ Chunk* Member::open_in_turn(const Request& r, Missing& missing) noexcept {
             return nullptr;
         }
         w.advance(id);
-        w.note_sender_ahead(id, r.begins);
+        w.note_sender_ahead(id, {.source = r.source,
+                                 .begins = r.begins,
+                                 .was_before = r.was_before,
+                                 .has_own_place = r.has_own_place});
         fresh = true;
     }
     // A source that waits asks again and again, until the ids before have their chunks. Others look once.

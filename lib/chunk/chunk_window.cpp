@@ -200,13 +200,18 @@ bool ChunkWindow::was_open_before(std::int64_t id) const noexcept {
 
 /// Finds the chunks that senders were inside of when the window began: their heaps of before never come. Such
 /// a sender is ahead of the first one, and its next packet comes before any begins a chunk. `id`: the newest
-/// one, before it has a chunk. `begins`: of the packet that needs it (Member::Request).
-void ChunkWindow::note_sender_ahead(std::int64_t id, bool begins) noexcept {
+/// one, before it has a chunk. `of`: the packet that needs it (Member::Request).
+void ChunkWindow::note_sender_ahead(std::int64_t id, const Beginning& of) noexcept {
+    if (id == first_)
+        first_source_ = of.source;
     if (!senders_ahead_ || id <= cut_through_)
         return;
+    // A sender that was in a chunk before was not ahead. Where senders take turns at a place, only the source
+    // tells.
+    const bool went_on = of.was_before && (of.has_own_place || of.source == first_source_);
     // Where no packet begins a chunk, nothing is known. Nor is it where another lcore may have that packet.
     const bool shared = !std::has_single_bit(joined_.load(std::memory_order_relaxed));
-    if (shared || begins || id - first_ >= config_.chunks)
+    if (shared || of.begins || went_on || id - first_ >= config_.chunks)
         senders_ahead_ = false;
     else
         cut_through_ = id;

@@ -142,7 +142,13 @@ class ChunkWindow {
     std::uint64_t retire_through(std::int64_t id) noexcept;
     void retire_below(std::int64_t id) noexcept;
     Chunk* install(std::int64_t id, std::uint64_t now) noexcept;
-    void note_sender_ahead(std::int64_t id, bool begins) noexcept;
+    struct Beginning {
+        std::uint32_t source;
+        bool begins;
+        bool was_before;
+        bool has_own_place;
+    };
+    void note_sender_ahead(std::int64_t id, const Beginning& of) noexcept;
     bool was_open_before(std::int64_t id) const noexcept;
     void count_shortage(std::int64_t id) noexcept;
     void publish() noexcept;
@@ -179,6 +185,7 @@ class ChunkWindow {
     std::size_t retired_end_ = 0;
     bool changed_ = false;              ///< slots, since the last token
     std::int64_t first_ = -1;           ///< id that the window began with
+    std::uint32_t first_source_ = 0;    ///< of the packet that it began with
     std::int64_t cut_through_ = -1;     ///< highest id that a sender was inside of when the window began
     bool senders_ahead_ = false;        ///< others may have been inside of higher ones
     std::uint32_t former_chunks_ = 0;   ///< of the window that this one goes on from; 0: ids are others now
@@ -234,6 +241,10 @@ class Member {
         std::uint64_t now;        ///< ticks
         std::uint32_t votes = 1;  ///< packets that it stands for
         bool begins = true;       ///< its sender may have sent nothing of the chunk before
+        /// Says that packets with its place came for a chunk before: what is missing of this one was lost on
+        /// the way, or comes later.
+        bool was_before = false;
+        bool has_own_place = true;  ///< no other sender's packets have the same one
     };
     /// Opens the chunk of a packet; it may have the id `anew`.
     Chunk* open(const Request& r, Missing& missing) noexcept;

@@ -24,7 +24,9 @@ struct HeapSpot {
     std::span<const std::byte> extra;  ///< extra values; valid until the next find()
     /// Holds the parts of the heap, of which `heap` is the first one's number; 0: those of the chunk's heaps.
     std::uint64_t parts = 0;
-    bool begins = true;  ///< its time is the first one of `at`'s chunk, or unknown
+    bool begins = true;         ///< its time is the first one of `at`'s chunk, or unknown
+    bool was_before = false;    ///< heaps with its place came for a chunk before, if `at`'s is not open
+    bool has_own_place = true;  ///< no other sender's heaps have the same one
 };
 
 /// Finds the spots of heaps from the packets that tell: a declared placement, or a user's callback. All

@@ -224,7 +224,9 @@ heap::HeapPlacer::Answer Tracked::begin(const heap::PacketView& view, std::uint3
                               .can_wait = can_wait_,
                               .now = view.arrival,
                               .votes = votes_of(view),
-                              .begins = to.begins},
+                              .begins = to.begins,
+                              .was_before = to.was_before,
+                              .has_own_place = to.has_own_place},
                              why);
         if (chunk == nullptr)
             return missing(why, view);

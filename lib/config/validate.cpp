@@ -370,7 +370,7 @@ class Rules {
                 fail(path + ".endpoints",
                      "{} names a source, which only a receiver can choose; leave out `@{}`",
                      to_string(endpoint), to_string(endpoint.source));
-        need_one_version(s.endpoints, path + ".endpoints");
+        need_one_version(s.endpoints, locate_ ? locate_(path + ".endpoints") : std::string{});
         dst_mac_has_a_use(path + ".dst_mac", s);
         flavour_fits(path, s);
         for (const auto& fault : {pattern_fault(s), copy_fault(plan_, s)})

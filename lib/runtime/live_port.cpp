@@ -150,6 +150,7 @@ stats::PortSettings settings_of(const port::PlannedPort& planned, const std::str
     s.interface = netdev;
     s.buffer_size = planned.request.buffer_size;
     s.reassemble_datagrams = planned.request.reassembled_datagrams;
+    s.split = planned.request.split;
     if (planned.device.capabilities.steering == port::Steering::sockets) {
         // The sockets have one, and their device is none.
         s.interface = interface_of(

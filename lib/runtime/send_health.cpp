@@ -22,7 +22,7 @@ std::string suspects_of(const PortNature& port) {
     if (datagram > port::kUsualMtu)
         return fmt::format(
             "the first suspect is the MTU: its packets have {} bytes with IP and UDP, and its other end or a "
-            "link between may hold less; raise their MTU or lower --max-packet-size ({} fits {})",
+            "link between may hold less; raise their MTU or lower its `max_packet_size` ({} fits {})",
             datagram, port::kUsualMtu - port.header_bytes, port::kUsualMtu);
     return port.needs_peer ? "its peer takes no packets: check whether it receives"
                            : "look at its link, at flow control (PAUSE) and at its interface's queue "

@@ -52,6 +52,8 @@ stats::StreamSettings settings_of(const ReceivePlan& r, bool lossless, const std
     s.path_skew = has_two_paths(r) ? r.path_skew : 0;
     s.history = r.history;
     s.history_time = r.history_time;
+    s.by_program = r.sink.kind == SinkKind::user;
+    s.gather_memory = r.engine == HeapEngine::none ? 0 : r.engine_memory;
     s.own_memory = !shares_heap_memory(r);
     s.needs_all = needs_all(r, lossless);
     s.is_lossless = lossless;

@@ -11,6 +11,7 @@
 #include "base/shell_word.hpp"
 #include "base/units.hpp"
 #include "stats/rates.hpp"
+#include "stats/setting_names.hpp"
 #include "stats/stream_ports.hpp"
 
 namespace spead::stats {
@@ -172,6 +173,8 @@ std::string Advice::set_at_start(const StreamSnapshot& s, const StreamKey& key, 
 
 std::string Advice::set_at_start(const StreamSnapshot& s, const StreamKey& key, std::string_view text,
                                  std::string_view now) const {
+    if (s.settings.by_program && is_by_program())
+        return fmt::format("set {} to {}{}", name_in_program(key.key), text, in_brackets(now));
     const bool by_option = of_.settings.by_options && has_option(key.option);
     if (of_.settings.configuration.empty() && (by_option || !of_.settings.by_options))
         return for_next_start("", s.name, key.key, key.option,
@@ -209,12 +212,31 @@ bool Advice::has_option(std::string_view option) const {
     return !option.empty() && (known.empty() || std::ranges::find(known, option) != known.end());
 }
 
+bool Advice::is_by_program() const {
+    return of_.by_configuration && of_.settings.configuration.empty() && !of_.settings.by_options;
+}
+
 std::string Advice::named(std::string_view option, std::string_view key) const {
-    if (option.empty())
+    if (is_by_program())
+        return name_in_program(key);
+    if (option.empty() || !of_.settings.configuration.empty())
         return fmt::format("`{}`", key);
-    const bool lacks_it =
-        of_.settings.configuration.empty() && of_.settings.by_options && !has_option(option);
+    const bool lacks_it = of_.settings.by_options && !has_option(option);
     return lacks_it ? fmt::format("`{}` of a configuration file", key) : std::string(option);
+}
+
+std::string Advice::called(const StreamKey& key) const {
+    if (is_by_program())
+        return fmt::format("`{}`", member_of(key.key));
+    const bool has_option_of_run =
+        !of_.settings.by_options || (of_.settings.configuration.empty() && has_option(key.option));
+    return has_option_of_run ? named(key) : fmt::format("`{}`", key.key);
+}
+
+std::string Advice::burst_size() const {
+    if (is_by_program())
+        return "(`burst_size` of SendConfig)";
+    return of_.settings.configuration.empty() ? "(`send --burst-size`)" : "(`burst_size` in [[send]])";
 }
 
 bool Advice::is_by_option() const {
@@ -234,7 +256,7 @@ std::string Advice::allow_skew(const StreamSnapshot& s, double seconds) const {
     const StreamSettings& set = s.settings;
     std::vector<std::pair<const StreamKey*, std::string>> all{{&kPathSkew, duration_text(seconds)}};
     // Left out, it follows.
-    if (set.history_time > 0 && set.history_time < seconds &&
+    if (!is_by_program() && set.history_time > 0 && set.history_time < seconds &&
         set.history_time != path_history_time(set.path_skew))
         all.emplace_back(&kHistoryTime, duration_text(path_history_time(seconds)));
     if (set.heap_timeout > 0 && set.heap_timeout < seconds)
@@ -271,10 +293,13 @@ std::string Advice::raise_to(const StreamSnapshot& s, const StreamKey& key, std:
 
 std::string Advice::raise_memory(const StreamSnapshot& s, std::uint64_t least) const {
     const std::uint64_t now = of_.settings.heap_memory;
+    if (s.settings.gather_memory != 0)
+        return raise(s, kGatherMemory);
+    if (is_by_program())
+        return s.settings.by_program ? "raise its " + name_in_program("memory.heaps")
+                                     : std::string("raise `heaps` in [memory]");
     if (now == 0 || s.settings.own_memory)
-        return of_.settings.by_options || !of_.settings.configuration.empty() || now == 0
-                   ? "raise " + named("--memory", "memory.heaps")
-                   : "raise its `memory`";
+        return "raise " + named("--memory", "memory.heaps");
     // Other programs keep what they need.
     const std::uint64_t most = std::min(now + of_.settings.memory_free / 2, kMostHeapMemory);
     std::uint64_t wanted = std::min(std::max(2 * now, least), most);
@@ -331,45 +356,6 @@ std::string Advice::destination_beside(const StreamSnapshot& s, const PortSnapsh
     return {};
 }
 
-Cures Advice::reassemble(const PortSnapshot& p, FragmentsAre where) const {
-    const std::string& interface = p.settings.interface;
-    const bool by_file = !of_.settings.configuration.empty();
-    const std::string file = by_file ? shell_word(of_.settings.configuration) : std::string();
-    // Where rules steer packets, a port refuses to put fragments together.
-    const bool has_rules = !p.steering.empty() && p.steering != "software";
-    Cures cures;
-    if (!by_file && !of_.settings.by_options) {
-        cures.push_back("set `backend` to kernel: the kernel's sockets put fragments together");
-    } else if (has_rules || where == FragmentsAre::with_kernel) {
-        // Rules match the UDP port, which only first fragments have.
-        const std::string device =
-            fmt::format("net_kernel0,iface={}", interface.empty() ? "INTERFACE" : interface);
-        cures.push_back(for_next_start("[[port]]", p.name, "device", "--port",
-                                       !by_file && has_option("--port") ? shell_word(device)
-                                                                        : fmt::format("\"{}\"", device),
-                                       "") +
-                        ": the kernel's sockets put fragments together");
-    } else {
-        cures.push_back(
-            by_file
-                ? fmt::format("set `reassemble = true` in [[port]] of {} in {}, and restart", p.name, file)
-            : has_option("--reassemble")
-                ? std::string("restart with `--reassemble`")
-                : std::string(
-                      "restart with a configuration file (`run --config FILE`) that has `reassemble = "
-                      "true` in [[port]]"));
-        if (std::ranges::any_of(of_.streams, [&p](const auto& s) {
-                return s.comes_by(p.name) && s.settings.cpus.size() > 1;
-            }))
-            cures.front() += "; all streams of the port then need one lcore, the same";
-    }
-    cures.push_back(
-        "let the sender's packets fit every MTU on the way: 28 bytes of one are headers, and 48 of IPv6" +
-        (interface.empty() ? std::string()
-                           : fmt::format("; `ip link show {}` shows the one here", shell_word(interface))));
-    return cures;
-}
-
 std::string Advice::other_cpu(const LcoreSnapshot& l, const PortSnapshot& p, bool besides) const {
     const StreamSnapshot* busiest = nullptr;
     std::uint64_t most = 0;
@@ -403,7 +389,8 @@ std::string Advice::other_cpu(const LcoreSnapshot& l, const PortSnapshot& p, boo
     if (unused.size() > 1)
         return set_at_start(*busiest, kLcores, with(unused.back()));
     if (cpus_without_lcores(of_).size() > 1)
-        return fmt::format("let more CPUs have lcores: `lcores` in [runtime] names {}, and all have work",
+        return fmt::format("let more CPUs have lcores: `lcores` {} {}, and all have work",
+                           is_by_program() ? "of ProcessConfig names" : "in [runtime] names",
                            cpus_text(of_.settings.cpus));
     return fmt::format("give the process more CPUs: it may use {}, and all have work",
                        cpus_text(of_.settings.cpus));

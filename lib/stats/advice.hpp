@@ -32,8 +32,14 @@ inline constexpr StreamKey kQueueDepth{"heaps.queue_depth", "--ring-heaps", kMos
                                        &StreamSettings::queue_depth};
 inline constexpr StreamKey kMaxBytes{
     "heaps.max_bytes", "--max-heap-bytes", kMostHeapBytes, &StreamSettings::max_bytes, true, true};
+inline constexpr StreamKey kGatherMemory{"heaps.gather_memory",          "",   kMostHeapMemory,
+                                         &StreamSettings::gather_memory, true, true};
 inline constexpr StreamKey kMaxPacketSize{
     "max_packet_size", "--max-packet-size", kMostPacket, &StreamSettings::max_packet_size, false, true};
+inline constexpr StreamKey kSubstreams{
+    "substreams", "--substreams", kMostSubstreams, &StreamSettings::substreams, false, true};
+inline constexpr StreamKey kInOrder{.key = "in_order", .option = "--in-order"};
+inline constexpr StreamKey kGather{.key = "heaps.gather", .option = "--heap-memory"};
 inline constexpr StreamKey kHeldBuffers{"held_buffers", "", kMostHeldBuffers, &StreamSettings::held_buffers};
 inline constexpr StreamKey kChunks{"chunk.chunks", "--chunks", kMostChunks, &StreamSettings::chunks};
 inline constexpr StreamKey kMaxJump{"chunk.max_jump", "", 0, &StreamSettings::max_jump};
@@ -78,6 +84,8 @@ class Advice {
     /// Returns the action that multiplies the value of the key, as far as the key allows; for the next start
     /// if the key needs one. Empty: it has its largest value.
     std::string raise(const StreamSnapshot& s, const StreamKey& key, std::uint64_t factor = 2) const;
+    /// Returns the same, up to at least `least`.
+    std::string raise_to(const StreamSnapshot& s, const StreamKey& key, std::uint64_t least) const;
     /// Returns the action that makes a time longer, or turns it off if `or_off`.
     std::string lengthen(const StreamSnapshot& s, const StreamKey& key, bool or_off = true) const;
     /// Returns the action that lets one path of the stream be so many seconds behind the other, with the
@@ -96,12 +104,17 @@ class Advice {
     bool is_by_option() const;
     /// Returns whether this one is.
     bool is_by_option(std::string_view option) const { return is_by_option() && has_option(option); }
-    /// Returns the name of a setting without a value: its option, or "`poll` of a configuration file" if the
-    /// command of the run has no such option.
+    /// Returns the name of a setting without a value: its key in a run with a configuration file, the member
+    /// that sets it in a program, and its option in a run from options. It is "`poll` of a configuration
+    /// file" if the command of the run has no such option.
     std::string named(std::string_view option, std::string_view key) const;
     std::string named(const StreamKey& key) const { return named(key.option, key.key); }
-    /// Returns the same, up to at least `least`.
-    std::string raise_to(const StreamSnapshot& s, const StreamKey& key, std::uint64_t least) const;
+    /// Returns the same to say what it is, not to set it: without "of a configuration file".
+    std::string called(const StreamKey& key) const;
+    /// Returns the name of what makes a sender's bursts smaller, in brackets. The sender may be another run.
+    std::string burst_size() const;
+    /// Returns whether a program's calls, and neither a file nor options, set the values of this run.
+    bool is_by_program() const;
     /// Returns the action that gives heaps more memory, at least `least` bytes, as far as the machine has it.
     std::string raise_memory(const StreamSnapshot& s, std::uint64_t least = 0) const;
     /// Returns the actions that let the port's receive queue hold more; empty: it has its longest one.

@@ -22,8 +22,8 @@ std::string Advice::add_endpoint(const StreamSnapshot& s, const PortSnapshot& p,
     if (!file.empty())
         return fmt::format("add `\"{}\"` to `endpoints` in [[receive]] of {} in {}, and restart", endpoint,
                            s.name, shell_word(file));
-    return of_.settings.by_options ? fmt::format("restart with one more endpoint, `{}`", endpoint)
-                                   : fmt::format("add `{}` to its endpoints", endpoint);
+    return of_.settings.by_options ? fmt::format("restart with one more endpoint, `{}`", shell_word(endpoint))
+                                   : fmt::format("add `{}` to its endpoints (`add_endpoint`)", endpoint);
 }
 
 /// Returns the action for a stream each of whose paths has endpoints of its own: the endpoint needs a twin,
@@ -40,6 +40,8 @@ std::string Advice::add_with_twin(const StreamSnapshot& s, const PortSnapshot& p
     const std::string& file = of_.settings.configuration;
     const std::string live = prompt(
         fmt::format("stream set {} endpoints {} path_endpoints {}", s.name, word(first), word(second)));
+    if (live.empty() && is_by_program())
+        return fmt::format("add `{}` with its twin on the other path (`add_endpoint`)", endpoint);
     if (live.empty())
         return fmt::format(
             "add `\"{}\"` to the list of its path, and its twin to the other one (`endpoints` and "

@@ -111,7 +111,8 @@ class ChunkFindings {
         add(Cause::device_error, Stage::memory, s_.chunks.device_error, "chunks",
             "were lost because the engine that moves their payload failed, or stood still at the end of the "
             "run",
-            "look in the log for what failed, and start the run anew; `gather` = \"none\" needs no engine");
+            fmt::format("look in the log for what failed, and start the run anew; {} none needs no engine",
+                        advice_.named(kGather)));
         std::ranges::move(unwritten_findings(s_, s_.chunks.unwritten, "chunks", advice_),
                           std::back_inserter(all_));
         return std::move(all_);
@@ -138,8 +139,7 @@ class ChunkFindings {
         Cures cures;
         // The second packet of the first heap tells that only first ones have the items.
         if (r.outcome == PacketOutcome::no_item && tracked_)
-            cures.push_back("if they came at the start, let the stream not begin the direct way: " +
-                            advice_.set(s_, kWay, "tracked"));
+            cures.push_back("if they came at the start, let the stream not begin the direct way: " + track());
         cures.push_back(r.fix);
         if (r.outcome == PacketOutcome::rejected || s_.settings.placement.empty())
             return cures;
@@ -147,6 +147,12 @@ class ChunkFindings {
             cures.push_back(look);
         cures.push_back("correct the placement: " + advice_.set(s_, kPlacement, "PLACEMENT"));
         return cures;
+    }
+
+    /// Returns the action that lets the stream go the tracked way. A program says so in the placement.
+    std::string track() const {
+        return s_.settings.by_program ? std::string("declare its placement `tracked`")
+                                      : advice_.set(s_, kWay, "tracked");
     }
 
     /// Returns the action that shows what is in the packets; empty: there is none.
@@ -181,7 +187,7 @@ class ChunkFindings {
                                       s_.odd_packet, s_.usual_packet);
         add(Cause::contradictions, Stage::packet, count, "packets",
             "are cut otherwise than the first ones of the stream" + sizes,
-            Cures{"if only the first packet of a heap has its items: " + advice_.set(s_, kWay, "tracked"),
+            Cures{"if only the first packet of a heap has its items: " + track(),
                   "otherwise let all senders use packets of the same size, and name it in `placement` "
                   "(`presence "
                   "packet`)",
@@ -313,11 +319,16 @@ class ChunkFindings {
             std::min(unexplained, std::max(s_.cut_at_start.by_change, cut_packets()));
         add(Cause::cut_by_change, Stage::window, by_change + s_.cut_at_start.in_chunks, "heaps",
             fmt::format("are missing in chunks {}: {}", beyond, kUnderWay), std::string(kNothingToDo));
+        const std::uint64_t by_join = std::min(unexplained - by_change, s_.cut_at_start.by_join);
+        add(Cause::cut_by_join, Stage::network, by_join, "heaps",
+            fmt::format("are missing in chunks {}: the chunks had begun before all of their streams had",
+                        beyond),
+            "no action is needed unless their number grows");
         if (unexplained == 0)
             return;
         const std::string most = place_of_most(s_);
         const LossClue others = clue_of_others(advice_.snapshot(), s_);
-        const std::uint64_t lost = unexplained - by_change;
+        const std::uint64_t lost = unexplained - by_change - by_join;
         add(Cause::network_loss, Stage::network, lost, "heaps",
             fmt::format("are missing in chunks {}: their packets did not arrive{}{}{}", beyond,
                         most.empty() ? ""
@@ -331,7 +342,8 @@ class ChunkFindings {
         if (!most.empty())
             return with(sent_beside(), fmt::format("look at the sender of {}, and at its way here", most));
         Cures cures = with_clue(others, where_packets_went(s_, advice_));
-        cures.push_back("look at the senders' own losses, and send in smaller bursts (--burst-size)");
+        cures.push_back("look at the senders' own losses, and send in smaller bursts " +
+                        advice_.burst_size());
         cures.push_back("look for drops in the switches on the way");
         return cures;
     }

@@ -190,12 +190,11 @@ void Findings::ghosts(const StreamSnapshot& s) {
 Cures Findings::against_network_loss(const StreamSnapshot& s, const LossClue& others) const {
     Cures cures = with_clue(others, where_packets_went(s, advice_));
     const std::vector<std::string> senders = senders_to(snapshot_, s.name);
-    cures.push_back(
-        senders.empty() || senders.size() > kFewSenders
-            ? std::string("look at the sender's own losses, and send in smaller bursts (--burst-size)")
-            : fmt::format("at {}, look at the sender's own losses, and send in smaller bursts "
-                          "(--burst-size)",
-                          fmt::join(senders, ", ")));
+    cures.push_back(senders.empty() || senders.size() > kFewSenders
+                        ? "look at the sender's own losses, and send in smaller bursts " +
+                              advice_.burst_size()
+                        : fmt::format("at {}, look at the sender's own losses, and send in smaller bursts {}",
+                                      fmt::join(senders, ", "), advice_.burst_size()));
     cures.push_back("look for drops in the switches on the way");
     return cures;
 }
@@ -338,14 +337,14 @@ void Findings::stream(const StreamSnapshot& s) {
     const PortSnapshot* const port = find(snapshot_.ports, s.port);
     if (port == nullptr || port->rx_oversized_frames < of(s, PacketOutcome::oversize))
         add(Cause::packets_too_large, Stage::packet, s.name, of(s, PacketOutcome::oversize), "packets",
-            "were larger than --max-packet-size",
+            "were larger than " + advice_.called(kMaxPacketSize),
             s.longest_packet == 0 ? advice_.raise(s, kMaxPacketSize)
                                   : advice_.raise_to(s, kMaxPacketSize, s.longest_packet));
     refused_by_decoder(s);
     std::ranges::move(path_findings(s, snapshot_.duration_s - s.changed_s, advice_),
                       std::back_inserter(all_));
     add(Cause::heaps_too_large, Stage::packet, s.name, of(s, PacketOutcome::heap_too_big), "packets",
-        "were of heaps larger than --max-heap-bytes", larger_heaps(s, advice_));
+        "were of heaps larger than " + advice_.called(kMaxBytes), larger_heaps(s, advice_));
     if (s.chunks.any()) {
         std::ranges::move(chunk_findings(s, missed_for_chunks(s), advice_), std::back_inserter(all_));
         duplicates(s);
@@ -355,13 +354,12 @@ void Findings::stream(const StreamSnapshot& s) {
         absence(s);
         return;
     }
-    const std::string substreams = advice_.named("--substreams", "substreams");
+    const std::string substreams = advice_.named(kSubstreams);
     add(Cause::contradictions, Stage::packet, s.name, of(s, PacketOutcome::inconsistent), "packets",
         "contradict others of their heap",
         fmt::format("give each sender heap counts of its own, or a substream ({})", substreams));
     add(Cause::out_of_order, Stage::packet, s.name, of(s, PacketOutcome::out_of_order), "packets",
-        "were not the next of their heap",
-        fmt::format("leave out {} to take them", advice_.named("--in-order", "in_order")));
+        "were not the next of their heap", fmt::format("leave out {} to take them", advice_.named(kInOrder)));
     duplicates(s);
     incomplete(s);
     add(Cause::max_live_too_small, Stage::window, s.name, s.heaps_interleaved_evictions, "heaps",
@@ -377,7 +375,7 @@ void Findings::stream(const StreamSnapshot& s) {
     add(Cause::device_error, Stage::memory, s.name, s.heaps_device_error, "heaps",
         "were lost because the engine that moves their payload failed, or stood still at the end of the run",
         fmt::format("look in the log for what failed, and start the run anew; {} none needs no engine",
-                    advice_.named("--heap-memory", "heaps.gather")));
+                    advice_.named(kGather)));
     std::ranges::move(unwritten_findings(s, s.heaps_unwritten, "heaps", advice_), std::back_inserter(all_));
     std::ranges::move(near_loss_findings(s, advice_), std::back_inserter(all_));
     absence(s);

@@ -9,6 +9,7 @@
 
 #include "base/outcome.hpp"
 #include "base/setting_limits.hpp"
+#include "stats/stream_cures.hpp"
 
 namespace spead::stats {
 
@@ -16,10 +17,11 @@ namespace {
 
 std::string more_datagrams(const PortSnapshot& p, const Advice& advice) {
     const std::uint64_t now = p.settings.reassemble_datagrams;
-    return now == 0 || now >= kMostReassembled
-               ? std::string("raise `reassemble_datagrams` of the port")
-               : advice.set_at_start(p, "reassemble_datagrams", "", std::min(2 * now, kMostReassembled),
-                                     fmt::format("{}", now));
+    if (now >= kMostReassembled)
+        return {};
+    return now == 0 ? std::string("raise `reassemble_datagrams` of the port")
+                    : advice.set_at_start(p, "reassemble_datagrams", "", std::min(2 * now, kMostReassembled),
+                                          fmt::format("{}", now));
 }
 
 }  // namespace
@@ -64,7 +66,7 @@ std::vector<Finding> fragment_findings(const PortSnapshot& p, const Advice& advi
     add(Cause::reassembly_full, Stage::lcore, r.crowded_out, "datagrams",
         fmt::format("were given up to make room for others: the port has places for {} that are not whole",
                     p.reassembly_places),
-        Cures{more_datagrams(p, advice), "look for a sender that floods it with fragments"});
+        with(more_datagrams(p, advice), "look for a sender that floods it with fragments"));
     return all;
 }
 

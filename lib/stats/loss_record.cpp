@@ -189,6 +189,7 @@ void LossRecord::observe(Snapshot& now) {
         note_senders(streams_[s.number], s, now);
         observe_change(streams_[s.number], s, now.duration_s);
         observe_joins(streams_[s.number], s, now.duration_s);
+        count_group_joins(streams_[s.number], s, now);
     }
 }
 
@@ -252,6 +253,49 @@ void LossRecord::count_joins(StreamCounts& before, StreamSnapshot& s, double sec
     joins.look(s, seconds);
     joins.by_change = before.cut.by_change;
     joins.without_item_by_change = before.without_item;
+}
+
+/// Counts heaps that are missing in chunks because a stream that fills them, too, began when they had. These
+/// are no more than its share of all, by endpoints, until its first packets have had time to come.
+void LossRecord::count_group_joins(StreamCounts& before, StreamSnapshot& s, const Snapshot& now) {
+    if (!s.chunks.any() || !s.chunks_counted_with.empty())
+        return;
+    GroupJoins& group = before.group;
+    std::uint32_t newest = s.number;
+    std::uint64_t all = 0;
+    std::uint64_t late = 0;
+    std::uint64_t begun = 0;
+    for (const StreamSnapshot& one : now.streams) {
+        if (one.number != s.number && one.chunks_counted_with != s.name)
+            continue;
+        const std::uint64_t endpoints = endpoints_of(one);
+        all += endpoints;
+        begun += static_cast<std::uint64_t>(std::ranges::count_if(
+            one.by_endpoint, [](const EndpointSnapshot& e) { return e.packets != 0 || e.not_new; }));
+        if (one.number > std::max(group.newest, s.number))
+            late += endpoints;
+        newest = std::max(newest, one.number);
+    }
+    const bool is_open = group.settling.holds(now.duration_s, s.heaps_started, s.chunks.opened);
+    if (late != 0 && s.chunks.opened != 0) {
+        if (!is_open) {
+            group.former = before.cut.by_join;
+            group.late = 0;
+        }
+        group.late += late;
+        group.settling = settling(s, now.duration_s);
+    } else if (is_open && group.late != 0 && begun > group.begun) {
+        group.settling = settling(s, now.duration_s);
+    }
+    group.newest = newest;
+    group.begun = begun;
+    if (group.late == 0 || !group.settling.holds(now.duration_s, s.heaps_started, s.chunks.opened))
+        return;
+    const std::uint64_t most = group.former + s.chunks.heaps_expected / all * group.late +
+                               s.chunks.heaps_expected % all * group.late / all;
+    before.cut.by_join =
+        std::max(before.cut.by_join, std::min(without(s.chunks.heaps_missing, before.cut.by_change), most));
+    s.cut_at_start = before.cut;
 }
 
 /// Notes how many senders the stream has: a join cuts a heap of each.
@@ -352,6 +396,7 @@ void LossRecord::settle(Snapshot& now, const std::vector<std::string>& changed) 
         note_senders(before, s, now);
         observe_change(before, s, now.duration_s);
         observe_joins(before, s, now.duration_s);
+        count_group_joins(before, s, now);
     }
 }
 

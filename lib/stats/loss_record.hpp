@@ -62,6 +62,14 @@ class LossRecord {
         bool holds() const noexcept { return settling.holds(seen_s, started, opened); }
         void look(const StreamSnapshot& s, double seconds) noexcept;
     };
+    /// Holds what is known of streams that fill the chunks of another one, and began later than these.
+    struct GroupJoins {
+        Settling settling;
+        std::uint32_t newest = 0;  ///< number of the stream that was added last
+        std::uint64_t late = 0;    ///< endpoints of those that began while the latest settling held
+        std::uint64_t begun = 0;   ///< endpoints with packets
+        std::uint64_t former = 0;  ///< heaps of those that began before
+    };
     struct StreamCounts {
         std::uint64_t dropped_full = 0;
         std::uint64_t no_memory = 0;
@@ -78,6 +86,7 @@ class LossRecord {
         std::uint64_t without_item = 0;  ///< packets soon after changes
         std::uint64_t joined_without_item = 0;  ///< packets soon after the first ones of endpoints, otherwise
         std::uint64_t senders = 0;              ///< the most that were known at a time
+        GroupJoins group;
         CutAtStart cut;
         DroppedWhile dropped;
         double full_s = 0;  ///< since the last loss, as the next
@@ -94,6 +103,7 @@ class LossRecord {
     static void observe_spell(StreamCounts& before, std::uint64_t dropped, bool full, double seconds);
     static void observe_joins(StreamCounts& before, StreamSnapshot& now, double seconds);
     static void count_joins(StreamCounts& before, StreamSnapshot& now, double seconds);
+    static void count_group_joins(StreamCounts& before, StreamSnapshot& s, const Snapshot& now);
     static void note_senders(StreamCounts& before, const StreamSnapshot& s, const Snapshot& now);
     static void observe_change(StreamCounts& before, StreamSnapshot& now, double seconds);
     static Settling settling(const StreamSnapshot& s, double seconds);

@@ -65,7 +65,9 @@ struct CutAtStart {
     std::uint64_t heaps = 0;
     std::uint64_t by_change = 0;  ///< that may have been under way when the stream or its port was changed
     std::uint64_t in_chunks = 0;  ///< of chunks that a change cut; not among the others
-    std::uint64_t by_join = 0;    ///< of `heaps`: no more than the endpoints that are new
+    /// Counts those of `heaps` that are no more than the endpoints that are new. Of chunks: heaps of streams
+    /// that began to fill them later than others.
+    std::uint64_t by_join = 0;
     /// Counts packets that found no item, since the first ones of their heaps came before a change: of the
     /// tracked way of chunks.
     std::uint64_t packets = 0;

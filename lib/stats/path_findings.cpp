@@ -13,6 +13,7 @@
 #include "base/units.hpp"
 #include "stats/paths.hpp"
 #include "stats/rates.hpp"
+#include "stats/setting_names.hpp"
 #include "stats/stream_cures.hpp"
 
 namespace spead::stats {
@@ -67,8 +68,18 @@ double half_longer(double seconds) {
     return digits > 0 ? std::ceil(1.5 * seconds * unit) / unit : std::ceil(1.5 * seconds / unit) * unit;
 }
 
+/// Returns the name of a key, between backticks; empty: this run cannot set it.
 std::string named(const StreamKey& key, const Advice& advice) {
+    if (advice.is_by_program())
+        return member_of(key.key).empty() ? std::string() : name_in_program(key.key);
     return fmt::format("`{}`", advice.is_by_option(key.option) ? key.option : key.key);
+}
+
+/// Returns the action for a sender that begins anew with the heap counts of before.
+std::string again(const Advice& advice) {
+    const std::string history = named(kHistoryTime, advice);
+    return "give a sender that begins anew other heap counts" +
+           (history.empty() ? ", or let it pause for longer than a second" : ", or lower " + history);
 }
 
 /// Returns the actions for a path that was behind the other one by more than heaps are remembered. `behind`:
@@ -122,8 +133,7 @@ std::vector<Finding> path_findings(const StreamSnapshot& s, double seconds, cons
         all.push_back({Cause::duplicates, Stage::network, s.name, renewed, "packets",
                        "came again after both paths had brought them: a sender began anew with heap counts "
                        "of before, or both paths repeat packets",
-                       fmt::format("give a sender that begins anew other heap counts, or lower {}",
-                                   named(kHistoryTime, advice))});
+                       again(advice)});
     for (std::size_t path = 0; path < s.path_ports.size(); path++) {
         const std::string port = path_name(s, path);
         if (const std::uint64_t repeated = s.paths[path].repeated - by_both / kMaxPaths; repeated != 0)

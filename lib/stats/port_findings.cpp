@@ -142,7 +142,8 @@ void PortFindings::oversized() {
         for (std::string& cure : advice_.reassemble(p_, Advice::FragmentsAre::here))
             cures.push_back("if they come as IP fragments, " + std::move(cure));
     add(Cause::gso_frames, Stage::network, p_.rx_oversized_frames, "frames",
-        "were longer than the link or --max-packet-size allows", std::move(cures));
+        fmt::format("were longer than the link or {} allows", advice_.called(kMaxPacketSize)),
+        std::move(cures));
 }
 
 std::string PortFindings::or_wrong() const {
@@ -212,8 +213,7 @@ void PortFindings::missed() {
                     "more ({} left packets in the queue)",
                     counted(p_.rx_gather_full, "polls")),
         Cures{"send less to this engine, or in larger packets",
-              fmt::format("receive a stream of it without one ({} none)",
-                          advice_.named("--heap-memory", "heaps.gather"))});
+              fmt::format("receive a stream of it without one ({} none)", advice_.named(kGather))});
     add(Cause::missed_at_start, Stage::port, why.at_start, "packets",
         "came when the port had started and no lcore fetched yet, and found its queue full",
         "no action is needed unless their number grows without a start of the port; for none, let the sender "

@@ -56,6 +56,8 @@ std::string Advice::enlarge_buffer(const PortSnapshot& p, const StreamSnapshot& 
 
 /// Returns the action that gives a port another device string.
 std::string Advice::set_device(const PortSnapshot& p, const std::string& device) const {
+    if (is_by_program())
+        return fmt::format("set `interface` to \"{}\"", device);
     const bool by_option = of_.settings.configuration.empty() && of_.settings.by_options;
     return for_next_start("[[port]]", p.name, "device", "--port",
                           by_option ? shell_word(device) : fmt::format("\"{}\"", device), "");

@@ -19,22 +19,24 @@ struct StreamSettings {
     std::uint64_t held_buffers = 0;
     std::uint64_t chunks = 0;  ///< 0: the stream has none
     std::uint64_t window = 0;
-    std::uint64_t max_jump = 0;  ///< 0: any number of chunks
-    double heap_timeout = 0;     ///< seconds; 0: off
-    double chunk_timeout = 0;    ///< seconds; 0: off
-    double chunk_patience = 0;   ///< seconds; 0: off
-    double path_skew = 0;        ///< seconds; 0: the stream has one path
-    std::uint64_t history = 0;   ///< finished heaps that are remembered, for each substream
-    double history_time = 0;     ///< seconds for which they are
-    bool own_memory = false;     ///< its heaps do not lie in [memory] heaps
-    bool needs_all = false;      ///< its start is refused without the memory for all open heaps
-    bool file_for_each = false;  ///< its sink makes a file for each heap or chunk
-    bool is_lossless = false;    ///< its ports lose nothing while they wait
-    bool waits = false;          ///< for its consumer, rather than lose heaps
-    std::string poll;            ///< the idle mode that it asks its lcores for
-    std::string placement;       ///< of heaps in chunks, as the user wrote it
-    std::string directory;       ///< of the sink, if it writes to one
-    std::string ring;            ///< of PSRDADA that the sink writes to: its key
+    std::uint64_t max_jump = 0;       ///< 0: any number of chunks
+    double heap_timeout = 0;          ///< seconds; 0: off
+    double chunk_timeout = 0;         ///< seconds; 0: off
+    double chunk_patience = 0;        ///< seconds; 0: off
+    double path_skew = 0;             ///< seconds; 0: the stream has one path
+    std::uint64_t history = 0;        ///< finished heaps that are remembered, for each substream
+    double history_time = 0;          ///< seconds for which they are
+    bool by_program = false;          ///< a program's calls set them: RecvConfig, ChunkConfig
+    std::uint64_t gather_memory = 0;  ///< of the engine that moves its payload; 0: none does
+    bool own_memory = false;          ///< its heaps do not lie in [memory] heaps
+    bool needs_all = false;           ///< its start is refused without the memory for all open heaps
+    bool file_for_each = false;       ///< its sink makes a file for each heap or chunk
+    bool is_lossless = false;         ///< its ports lose nothing while they wait
+    bool waits = false;               ///< for its consumer, rather than lose heaps
+    std::string poll;                 ///< the idle mode that it asks its lcores for
+    std::string placement;            ///< of heaps in chunks, as the user wrote it
+    std::string directory;            ///< of the sink, if it writes to one
+    std::string ring;                 ///< of PSRDADA that the sink writes to: its key
     std::uint64_t ring_blocks = 0;
     std::uint64_t ring_block_bytes = 0;
     std::uint64_t ring_readers = 0;
@@ -58,6 +60,7 @@ struct PortSettings {
     std::uint64_t buffer_size = 0;    ///< bytes asked for
     std::uint64_t socket_buffer = 0;  ///< bytes that the kernel granted; 0: the port has no kernel sockets
     std::uint64_t reassemble_datagrams = 0;
+    std::uint64_t split = 0;  ///< bytes after which it cuts packets; 0: never
 };
 
 struct RunSettings {

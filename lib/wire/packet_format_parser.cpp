@@ -149,8 +149,8 @@ class FormatParser {
     void item() {
         const TextReader before = reader_;
         PacketFormat::Item item;
-        item.id =
-            reader_.number("the item's id, as in item 0x1600", PacketFormat::kLeastId, PacketFormat::kMaxId);
+        item.id = reader_.number("the item's id, from 7 to 0x7FFF, as in item 0x1600", PacketFormat::kLeastId,
+                                 PacketFormat::kMaxId);
         once(before, fmt::format("item {:#x}", item.id));
         reader_.want(":");
         item.value = sum();

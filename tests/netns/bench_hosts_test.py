@@ -12,10 +12,10 @@ import harness
 class Bench(namespaces.NamespaceTest):
     def between_hosts(self, bench, *words):
         """The document of a benchmark from `dut` to `peer`."""
-        where, file = "10.9.0.2:7999", self.directory / "results.json"
+        where, file = self.FAMILY.endpoint(self.FAMILY.far, port=7999), self.directory / "results.json"
         server = self.start("bench", bench, "--server", where, "--rx-port", "net_af_packet0,iface=peer", report=False,
                             prefix=("ip", "netns", "exec", self.far))
-        self.run_program("bench", bench, "--client", where, "--tx-port", "net_af_packet0,iface=dut", "--json", file,
+        self.run_program("bench", bench, "--client", where, "--to", self.FAMILY.endpoint(self.FAMILY.group(7)), "--tx-port", "net_af_packet0,iface=dut", "--json", file,
                          *words, report=False, prefix=self.inside, timeout=120)
         server.wait()
         return json.loads(file.read_text(encoding="utf-8"))
@@ -35,6 +35,10 @@ class Bench(namespaces.NamespaceTest):
         for result in document["results"]:
             self.assertEqual(sum(count for _, _, count in result["buckets_ns"]) + result["heaps_lost"],
                              result["heaps_sent"])
+
+
+class Bench6(Bench):
+    FAMILY = namespaces.V6
 
 
 if __name__ == "__main__":

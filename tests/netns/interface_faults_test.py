@@ -10,7 +10,6 @@ import os
 import random
 import signal
 import socket
-import struct
 import subprocess
 import time
 
@@ -18,7 +17,7 @@ import namespaces  # first: it makes tests/system importable
 import harness
 import wire
 
-GROUP, PORT = "239.1.1.1", 7148
+PORT = 7148
 HEAP = 4096
 
 
@@ -26,6 +25,12 @@ class InterfaceFaults(namespaces.NamespaceTest):
     MTU = 1500
     ROUNDS = 3
     PMDS = ("af_packet", "af_xdp")
+
+    def group(self, number=1):
+        return self.FAMILY.group(number)
+
+    def endpoint(self, number=1):
+        return self.FAMILY.endpoint(self.group(number), PORT)
 
     def setUp(self):
         super().setUp()
@@ -36,7 +41,7 @@ class InterfaceFaults(namespaces.NamespaceTest):
 
     def kinds(self):
         """The drivers there are here, one after the other, each with an interface nobody has used."""
-        probe = subprocess.run([harness.program(), "recv", f"{GROUP}:{PORT}", "--port", "net_af_xdp0,iface=nothing"],
+        probe = subprocess.run([harness.program(), "recv", self.endpoint(), "--port", "net_af_xdp0,iface=nothing"],
                                check=False, capture_output=True, text=True)
         for pmd in self.PMDS:
             if pmd == "af_xdp" and "built without its XDP program" in probe.stderr:
@@ -63,15 +68,15 @@ class InterfaceFaults(namespaces.NamespaceTest):
             namespaces.ip("addr", "add", f"{address}/24", "dev", device, namespace=name)
             namespaces.ip("link", "set", device, "mtu", self.MTU, "up", namespace=name)
             namespaces.ip("route", "add", "224.0.0.0/4", "dev", device, namespace=name)
+        if self.FAMILY.is_v6:
+            self.add_ipv6()
 
     def send(self, counts):
         """The kernel sends verified heaps from the far end."""
-        made = self.far_socket()
-        made.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF,
-                        struct.pack("4s4s", bytes(4), socket.inet_aton("10.9.0.2")))
+        made = self.sender()
         for count in counts:
             for packet in wire.heap(count, wire.verify_words(count, HEAP // 4)):
-                made.sendto(packet, (GROUP, PORT))
+                made.sendto(packet, (self.group(), PORT))
 
     def at_a_random_moment(self, running):
         """Between the first instruction and some time after the start."""
@@ -80,23 +85,20 @@ class InterfaceFaults(namespaces.NamespaceTest):
             time.sleep(0.01)
 
     def receiver(self, device, *words):
-        return self.start("recv", f"{GROUP}:{PORT}", "--port", device, "--memory", "8MiB", "--max-heap-bytes", "64KiB",
+        return self.start("recv", self.endpoint(), "--port", device, "--memory", "8MiB", "--max-heap-bytes", "64KiB",
                           *words)
 
     def receives_again(self, device):
         """Checks that the interface serves its purpose, and that nothing stays when the process has ended in order."""
         sink = self.directory / f"sink{time.monotonic_ns()}"
         running = self.receiver(device, "--sink", f"file:{sink}", "--exit-on-stop")
-        running.wait_for(lambda: GROUP in self.groups_joined(), "membership")
+        running.wait_for(lambda: self.group() in self.groups_joined(), "membership")
         self.send(range(1, 6))
-        made = self.far_socket()
-        made.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF,
-                        struct.pack("4s4s", bytes(4), socket.inet_aton("10.9.0.2")))
-        made.sendto(wire.stop(100), (GROUP, PORT))
+        self.sender().sendto(wire.stop(100), (self.group(), PORT))
         self.assert_stream(running.wait().report, "s0", complete=5)
         for count in range(1, 6):
             self.assertEqual((sink / f"s0-{count}.bin").read_bytes(), wire.verify_words(count, HEAP // 4))
-        self.assertNotIn(GROUP, self.groups_joined())
+        self.assertNotIn(self.group(), self.groups_joined())
         self.assertNotIn("prog/xdp", namespaces.ip("-d", "link", "show", "dut", namespace=self.near))
         self.assertEqual(list((self.directory / "run" / "dpdk").iterdir()), [])
 
@@ -112,7 +114,7 @@ class InterfaceFaults(namespaces.NamespaceTest):
     def test_a_sender_is_killed(self):
         for device in self.kinds():
             for _ in range(self.ROUNDS):
-                running = self.start("send", f"{GROUP}:{PORT}", "--port", device, "--rate", "10Mbps", "--heap-size", 4000)
+                running = self.start("send", self.endpoint(), "--port", device, "--rate", "10Mbps", "--heap-size", 4000)
                 self.at_a_random_moment(running)
                 running.process.kill()
                 running.wait(status=-signal.SIGKILL)
@@ -153,7 +155,7 @@ device = "{device}"
 [[receive]]
 name = "s0"
 port = "p0"
-endpoints = ["{GROUP}:{PORT}"]
+endpoints = ["{self.endpoint()}"]
 max_packet_size = 1472
 [receive.heaps]
 max_bytes = "64KiB"
@@ -162,20 +164,20 @@ kind = "verify"
 [[send]]
 name = "d0"
 port = "p0"
-endpoints = ["239.1.1.9:{PORT}"]
+endpoints = ["{self.endpoint(9)}"]
 rate = "10Mbps"
 heap_size = 4000
 timeout = "50ms"
 """, encoding="utf-8")
             running = self.start("run", "--config", config)
-            running.wait_for(lambda: GROUP in self.groups_joined(), "membership")
+            running.wait_for(lambda: self.group() in self.groups_joined(), "membership")
             for times in range(1, self.ROUNDS + 1):
                 self.at_a_random_moment(running)
                 self.remove()
                 running.wait_for(lambda: running.text(1).count("has disappeared") == times, "word of the loss")
                 self.make()
                 running.wait_for(lambda: running.text(1).count("receives and sends again") == times, "word of the return")
-                self.assertIn(GROUP, self.groups_joined())
+                self.assertIn(self.group(), self.groups_joined())
             self.send(range(1, 6))
             running.wait_for(lambda: self.heard_from_it(), "packets of the sender")
             running.interrupt()
@@ -186,12 +188,20 @@ timeout = "50ms"
     def heard_from_it(self):
         """Whether packets come from the program to the far end."""
         listener = self.far_socket(socket.AF_PACKET, socket.SOCK_RAW)
-        listener.bind(("peer", 0x0800))
+        listener.bind(("peer", 0x86DD if self.FAMILY.is_v6 else 0x0800))
         listener.settimeout(0.5)
         try:
-            return listener.recv(65536)[30:34] == socket.inet_aton("239.1.1.9")
+            heard = listener.recv(65536)
+            return heard[38:54] == self.FAMILY.packed(self.group(9)) if self.FAMILY.is_v6 \
+                else heard[30:34] == self.FAMILY.packed(self.group(9))
         except TimeoutError:
             return False
+
+
+class InterfaceFaults6(InterfaceFaults):
+    """One round is enough: what differs over IPv6 is the memberships, the rules and the senders' addresses."""
+    FAMILY = namespaces.V6
+    ROUNDS = 1
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ class SmallerPeer(namespaces.NamespaceTest):
         running.interrupt()
         finished = running.wait()
         self.assertEqual(harness.losses(finished.report["findings"]), {"port_takes_nothing"})
-        self.assertIn(f"lower --max-packet-size ({1500 - self.FAMILY.headers} fits 1500)", finished.out)
+        self.assertIn(f"lower its `max_packet_size` ({1500 - self.FAMILY.headers} fits 1500)", finished.out)
 
 
 class SmallerPeer6(SmallerPeer):

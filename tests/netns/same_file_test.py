@@ -23,7 +23,7 @@ device = "{device}"
 [[receive]]
 name = "s"
 port = "p0"
-endpoints = ["239.1.1.0+1:7148"]
+endpoints = ["{endpoints}"]
 lcores = {lcores}
 max_packet_size = 1472
 buffer_size = "256KiB"
@@ -35,7 +35,7 @@ directory = "{directory}"
 [[send]]
 name = "own"
 port = "p0"
-endpoints = ["239.1.1.0+1:7148"]
+endpoints = ["{endpoints}"]
 heap_size = 10000
 verify = true
 rate = "10Mbps"
@@ -50,11 +50,15 @@ HEAPS = range(1, 13)
 class SameFile(namespaces.NamespaceTest):
     MTU = 1500  # of both ends, which an XDP program wants below a page
 
+    def groups(self):
+        return [self.FAMILY.group(number) for number in (1, 2)]
+
     def begin(self, device):
         lcores = sorted(os.sched_getaffinity(0))[:2]
         self.sink = self.directory / "heaps"
         file = self.directory / "run.toml"
-        file.write_text(CONFIGURATION.format(device=device, lcores=json.dumps(lcores), directory=self.sink),
+        file.write_text(CONFIGURATION.format(device=device, lcores=json.dumps(lcores), directory=self.sink,
+                                             endpoints=self.FAMILY.endpoint(self.FAMILY.group(1), more="+1")),
                         encoding="utf-8")
         return self.start("run", "--config", file, prefix=self.inside)
 
@@ -67,8 +71,9 @@ class SameFile(namespaces.NamespaceTest):
         """The heaps that the file's own sender makes, from a kernel socket."""
         packets = 0
         for count in HEAPS:
-            for packet in wire.packetise(count, [(0x1000, wire.verify_words(count, 2500))]):
-                sender.sendto(packet, (f"239.1.1.{(count - 1) % 2}", 7148))
+            for packet in wire.packetise(count, [(0x1000, wire.verify_words(count, 2500))],
+                                         max_packet_size=1500 - self.FAMILY.headers):
+                sender.sendto(packet, (self.groups()[(count - 1) % 2], 7148))
                 packets += 1
         return packets
 
@@ -88,7 +93,7 @@ class SameFile(namespaces.NamespaceTest):
 
     def test_af_packet(self):
         running = self.begin_and_hear("net_af_packet0,iface=dut")
-        running.wait_for(lambda: {"239.1.1.0", "239.1.1.1"} <= self.groups_joined(), "membership")
+        running.wait_for(lambda: set(self.groups()) <= self.groups_joined(), "membership")
         packets = self.feed(self.sender())
         _, stream = self.assert_received(running)
         self.assertEqual(stream["packets"]["received"], packets)
@@ -99,7 +104,7 @@ class SameFile(namespaces.NamespaceTest):
         if "built without its XDP program" in probe.stderr:
             self.skipTest("built without the XDP program (clang, libbpf)")
         running = self.begin_and_hear("net_af_xdp0,iface=dut")
-        running.wait_for(lambda: {"239.1.1.0", "239.1.1.1"} <= self.groups_joined(), "membership")
+        running.wait_for(lambda: set(self.groups()) <= self.groups_joined(), "membership")
         packets = self.feed(self.sender())
         report, stream = self.assert_received(running)
         self.assertEqual(stream["packets"]["received"], packets)
@@ -113,10 +118,18 @@ class SameFile(namespaces.NamespaceTest):
         namespaces.ip("link", "set", "dtap0", "up", namespace=self.near)
         sender = self.socket_in(self.near)
         index = int(namespaces.ip("-o", "link", "show", "dtap0", namespace=self.near).split(":")[0])
-        sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, struct.pack("=4s4si", bytes(4), bytes(4), index))
+        if self.FAMILY.is_v6:
+            self.FAMILY.add("fd00:a::2", "dtap0", self.near)
+            sender.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, index)
+        else:
+            sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, struct.pack("=4s4si", bytes(4), bytes(4), index))
         packets = self.feed(sender)
         _, stream = self.assert_received(running)
         self.assertEqual(stream["packets"]["received"], packets)
+
+
+class SameFile6(SameFile):
+    FAMILY = namespaces.V6
 
 
 if __name__ == "__main__":

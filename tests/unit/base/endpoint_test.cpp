@@ -205,6 +205,8 @@ TEST(Endpoint, WrongIpv6TextsAreRefusedWithTheFix) {
     expect_usage_error([] { parse_endpoints("[ff15::1]:7148@ff15::2"); }, {"multicast group"});
     expect_usage_error([] { parse_endpoints("[ff15::1]:7148@::"); }, {"not a sender's address"});
     expect_usage_error([] { parse_endpoints("[ff12::1%eth0]:7148"); }, {"`%eth0`", "zone"});
+    expect_usage_error([] { parse_endpoints("[ff15::1+3]:7149"); },
+                       {"range is inside the brackets", "as in [ff15::1]+3:7149"});
     expect_usage_error([] { parse_endpoints("[ff15::ffff:ffff:ffff:fffe]+2:7148"); }, {"at most +1"});
 }
 

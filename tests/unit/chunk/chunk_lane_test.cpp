@@ -114,14 +114,14 @@ TEST(ChunkLane, HeapsThatASenderAheadSentBeforeAreCutAndNotMissing) {
     for (const char* way : {"; direct", "; tracked"}) {
         for (const std::uint64_t ahead : {4, 6}) {
             LaneRig rig(way);
-            const auto give = [&](std::uint64_t n) {
+            const auto give = [&](std::uint64_t n, std::uint32_t source) {
                 for (std::uint64_t at = 0; at < 2048; at += 512)
-                    EXPECT_EQ(rig.give(part(n, at, true)), placed) << way << n;
+                    EXPECT_EQ(rig.give(part(n, at, true).from(source)), placed) << way << n;
             };
-            give(2);
-            give(ahead);
+            give(2, 1);
+            give(ahead, 2);
             for (std::uint64_t n = 8; n < 16; n++)
-                give(n);
+                give(n, 1);
             EXPECT_EQ(rig.chunks.ring.take()->id, 0);
             const Chunk* const second = rig.chunks.ring.take();
             ASSERT_NE(second, nullptr);
@@ -137,13 +137,65 @@ TEST(ChunkLane, TheFirstHeapOfAChunkMayHaveBegunBefore) {
     LaneRig rig("; direct");
     EXPECT_EQ(rig.give(part(2, 0, true)), placed);
     EXPECT_EQ(rig.give(part(2, 512, true)), placed);
-    EXPECT_EQ(rig.give(part(4, 1024, true)), placed);
+    EXPECT_EQ(rig.give(part(4, 1024, true).from(2)), placed);
     EXPECT_EQ(rig.give(part(12, 0, true)), placed);
     EXPECT_EQ(rig.chunks.ring.take()->id, 0);
     const Chunk* const second = rig.chunks.ring.take();
     ASSERT_NE(second, nullptr);
     EXPECT_TRUE(second->cut);
     rig.lane.leave();
+}
+
+/// Lets the network lose, or delay, what the second chunk of the only sender begins with.
+TEST(ChunkLane, AChunkWhoseFirstPacketWasLostIsWholeWhereItsSenderCameBefore) {
+    for (const char* way : {"; direct", "; tracked"}) {
+        LaneRig rig(way);
+        const auto give = [&](std::uint64_t n) {
+            for (std::uint64_t at = 0; at < 2048; at += 512)
+                EXPECT_EQ(rig.give(part(n, at, true)), placed) << way << n;
+        };
+        give(2);
+        give(3);
+        EXPECT_EQ(rig.give(part(5, 512, true)), placed);
+        EXPECT_EQ(rig.give(part(4, 0, true)), placed) << "it comes late";
+        for (std::uint64_t n = 8; n < 16; n++)
+            give(n);
+        EXPECT_TRUE(rig.chunks.ring.take()->cut) << "the window began inside of it";
+        const Chunk* const second = rig.chunks.ring.take();
+        ASSERT_NE(second, nullptr);
+        EXPECT_EQ(second->id, 1);
+        EXPECT_FALSE(second->cut) << way;
+        rig.lane.leave();
+    }
+}
+
+/// Lets two senders have a place each, so that the place says who lost the first packet of a chunk, and who
+/// was ahead.
+TEST(ChunkLane, SendersAheadAreKnownByTheirPlaces) {
+    for (const bool ahead : {false, true}) {
+        const Placement placement =
+            Placement::parse("heap 512; time: item 0x1600 [4]; axis pol: item 0x1601 [2]");
+        RingOfChunks chunks(4, placement.check());
+        ChunkWindow window(TrackedRig::config({.window = 2}), chunks.ring);
+        stats::StreamCounters counters;
+        ChunkLane lane(placement, window, counters, false, tracked_window());
+        const auto give = [&](std::uint64_t time, std::uint64_t pol) {
+            Packet p(time * 2 + pol);
+            p.whole(512).time(time + 1).items({immediate(0x1600, time), immediate(0x1601, pol)});
+            EXPECT_EQ(lane.accept(p.view(), 0, true).outcome, placed);
+            lane.boundary();
+        };
+        give(2, 0);
+        give(3, 0);
+        if (!ahead)
+            give(3, 1);
+        give(5, 1);
+        for (std::uint64_t time = 8; time < 16; time++)
+            give(time, 0);
+        EXPECT_TRUE(chunks.ring.take()->cut);
+        EXPECT_EQ(chunks.ring.take()->cut, ahead);
+        lane.leave();
+    }
 }
 
 TEST(ChunkLane, StaysInTheDirectWayIfThatIsDeclared) {

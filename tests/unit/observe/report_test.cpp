@@ -211,10 +211,11 @@ TEST(ReportTable, AdviceIsInTheWordsOfTheConfigurationWhereThereIsOne) {
     stats::Snapshot snapshot = clean_snapshot();
     snapshot.streams[0].packets[static_cast<std::size_t>(PacketOutcome::oversize)] = 7;
     snapshot.by_configuration = true;
+    snapshot.settings.configuration = "/etc/x.toml";
     EXPECT_EQ(report_advice(snapshot),
-              std::vector<std::string>{"s0: 7 packets were larger than max_packet_size\n"
-                                       "    - raise max_packet_size"});
-    EXPECT_EQ(report_document(snapshot)["findings"][0]["what"], "were larger than max_packet_size");
+              std::vector<std::string>{"s0: 7 packets were larger than `max_packet_size`\n"
+                                       "    - raise `max_packet_size`"});
+    EXPECT_EQ(report_document(snapshot)["findings"][0]["what"], "were larger than `max_packet_size`");
 }
 
 TEST(ReportTable, ShowsEveryCountThatIsNotZero) {

@@ -378,7 +378,7 @@ inline const CureRow kCureRows[] = {
      Cause::network_loss,
      {"see whether the interface dropped packets: in `ip -s link show eth0`, `errors`, `dropped` and "
       "`missed` of RX grow then",
-      "at 10.0.0.1, look at the sender's own losses, and send in smaller bursts (--burst-size)",
+      "at 10.0.0.1, look at the sender's own losses, and send in smaller bursts (`burst_size` in [[send]])",
       "look for drops in the switches"}},
     {"LargerPackets",
      [](Snapshot& s) { set(s, PacketOutcome::oversize); },

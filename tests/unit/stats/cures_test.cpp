@@ -37,6 +37,8 @@ INSTANTIATE_TEST_SUITE_P(OfConsumers, CuresOf, testing::ValuesIn(kConsumerCureRo
 INSTANTIATE_TEST_SUITE_P(OfOptions, CuresOf, testing::ValuesIn(kOptionCureRows),
                          [](const auto& row) { return std::string(row.param.name); });
 
+INSTANTIATE_TEST_SUITE_P(OfPrograms, CuresOf, testing::ValuesIn(kProgramCureRows),
+                         [](const auto& row) { return std::string(row.param.name); });
 INSTANTIATE_TEST_SUITE_P(OfPaths, CuresOf, testing::ValuesIn(kPathCureRows),
                          [](const auto& row) { return std::string(row.param.name); });
 
@@ -243,9 +245,81 @@ TEST(Cures, NameNoOptionThatTheCommandLacks) {
         s.settings.options = {"--duration"};
         for (const Finding& f : diagnose(s))
             for (const std::string& cure : f.cures)
-                for (const std::string& option : options_in(cure))
-                    EXPECT_EQ(option, "--burst-size") << row << ": " << cure;
+                EXPECT_TRUE(options_in(cure).empty()) << row << ": " << cure;
     });
+}
+
+/// Takes each snapshot for one of a run with a file, with a control socket and without.
+TEST(Cures, NameNoOptionInARunWithAFile) {
+    each_snapshot([](const char* row, Snapshot s) {
+        for (const char* const attach : {"", "dpdk-spead attach /run/x.sock --"}) {
+            s.settings.attach = attach;
+            s.settings.own_prompt = false;
+            s.settings.configuration = "/etc/x.toml";
+            s.settings.by_options = false;
+            for (const Finding& f : diagnose(s)) {
+                EXPECT_TRUE(options_in(f.what).empty()) << row << ": " << f.what;
+                for (const std::string& cure : f.cures) {
+                    EXPECT_TRUE(options_in(cure).empty()) << row << ": " << cure;
+                    EXPECT_EQ(cure.find("restart with `--"), cure.npos) << row << ": " << cure;
+                }
+            }
+        }
+    });
+}
+
+/// Takes each snapshot for one of a program, which has no sink and no engine of its own.
+TEST(Cures, NameNeitherOptionsNorKeysOfTheFileInAProgram) {
+    std::size_t cures = 0;
+    each_snapshot([&cures](const char* row, Snapshot s) {
+        StreamSettings& set = s.streams[0].settings;
+        set.directory = set.ring = "";
+        by_program(s);
+        for (const Finding& f : diagnose(s)) {
+            EXPECT_TRUE(options_in(f.what).empty()) << row << ": " << f.what;
+            if (f.cause == Cause::device_error || f.cause == Cause::engine_too_slow ||
+                f.cause == Cause::sink_no_place)
+                continue;
+            for (const std::string& cure : f.cures) {
+                cures++;
+                EXPECT_TRUE(options_in(cure).empty()) << row << ": " << cure;
+                for (const char* const word : {"`heaps.", "`chunk.", "`sink.", "`--", "[[receive", "[receive",
+                                               "[[send", "[memory", "restart with"})
+                    EXPECT_EQ(cure.find(word), cure.npos) << row << ": " << cure;
+            }
+        }
+    });
+    EXPECT_GT(cures, 100U);
+}
+
+TEST(Cures, MemoryOfAnEngineIsThatOfItsStream) {
+    Snapshot s = known();
+    set(s, PacketOutcome::no_memory);
+    s.streams[0].settings.own_memory = true;
+    s.streams[0].settings.gather_memory = std::uint64_t{512} << 20;
+    EXPECT_EQ(
+        diagnose(s).at(0).cures.at(0),
+        "set `gather_memory = \"1GiB\"` in [receive.heaps] of s0 in /etc/x.toml (now 512MiB), and restart");
+}
+
+TEST(Cures, FragmentsOfAPortThatSplitsNeedItWhole) {
+    Snapshot s = known();
+    set(s, PortOutcome::fragment);
+    s.ports[0].settings.split = 134;
+    EXPECT_EQ(diagnose(s).at(0).cures.at(0),
+              "set `reassemble = true` in [[port]] of p0 in /etc/x.toml, and restart; the port cannot split "
+              "packets "
+              "then: leave out `split` of it");
+    by_options(s);
+    EXPECT_NE(diagnose(s).at(0).cures.at(0).find("leave out --split of it"), std::string::npos);
+}
+
+TEST(Cures, NoMoreDatagramsAreProposedThanAPortMayHave) {
+    Snapshot s = known();
+    s.ports[0].reassembly_places = s.ports[0].settings.reassemble_datagrams = kMostReassembled;
+    s.ports[0].reassembly.given_up = s.ports[0].reassembly.crowded_out = 77;
+    EXPECT_EQ(diagnose(s).at(0).cures.at(0).find("look for a sender that floods it"), 0U)
+        << diagnose(s).at(0).sentence();
 }
 
 TEST(Cures, AGroupOfAScopeThatNoEndpointMayHaveIsNotProposed) {

@@ -9,6 +9,7 @@
 #include "tests/unit/stats/option_cure_rows.hpp"
 #include "tests/unit/stats/path_cure_rows.hpp"
 #include "tests/unit/stats/port_cause_rows.hpp"
+#include "tests/unit/stats/program_cure_rows.hpp"
 #include "tests/unit/stats/queue_cure_rows.hpp"
 #include "tests/unit/stats/stream_cause_rows.hpp"
 
@@ -29,6 +30,7 @@ void each_snapshot(F&& f) {
     visit(kConsumerCureRows);
     visit(kOptionCureRows);
     visit(kPathCureRows);
+    visit(kProgramCureRows);
     visit(kPortCauseRows);
     visit(kStreamCauseRows);
     visit(kNothingCameCauseRows);

@@ -86,7 +86,7 @@ TEST(PacketFormat, RefusesTextWithItsPlace) {
     refused("header 16; count b", {"`b`", "declared before"});
     refused("header 16; field a: u8 at 0; count a / 0", {"`0`", "too little"});
     refused("header 16; field a: u8 at 0; count a * 0", {"`0`", "too little"});
-    refused("header 16; field a: u8 at 0; item 5: a", {"`5`", "too little"});
+    refused("header 16; field a: u8 at 0; item 5: a", {"`5`", "too little", "from 7 to 0x7FFF"});
     refused("header 16; field a: u8 at 0; item 0x8000: a", {"`0x8000`", "too much"});
     refused("header 16; field a: u8 at 0; require a", {"the end", "="});
     refused("header 16; field a: u8 at 0; require a = 1; require a = 2", {"require a", "second time"});

@@ -125,18 +125,6 @@ struct Source {
     }
 };
 
-/// Holds the datagrams in the making of a source whose streams move to another lcore, on their way there.
-struct MovedFragments {
-    std::unique_ptr<Reassembler> reassembler;
-    std::uint64_t held = 0;  ///< fragments that it has
-
-    /// Exchanges them with those of a source, on its lcore.
-    void swap(Source& source) noexcept {
-        std::swap(reassembler, source.reassembler);
-        std::swap(held, source.counters.reassembly.held_now);
-    }
-};
-
 /// Holds the receivers of a source's packets, exchanged as a whole when streams change.
 struct SourceTables {
     Classifier classifier;

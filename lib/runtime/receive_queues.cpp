@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <utility>
 
 #include <fmt/core.h>
 
@@ -22,32 +21,12 @@ namespace {
 /// Limits how long a change waits for what is on its way to a former reader of a queue.
 constexpr auto kDrainPatience = std::chrono::milliseconds(100);
 
-/// Limits how long a queue waits for the fragments that a former reader has.
-constexpr auto kFragmentPatience = std::chrono::milliseconds(10);
-
-/// Gives the source other tables, on its lcore. `moved`: takes the datagrams that it has begun, if it loses
-/// its streams; if it gets them, it takes no packets until it has these datagrams. Null: they do not move.
-void exchange(recv::SourceTables& fresh, recv::Source& source, recv::MovedFragments* moved) noexcept {
+/// Gives the source other tables, on its lcore. If it has no streams any more, the rest of the datagrams that
+/// it has begun goes to another lcore.
+void exchange(recv::SourceTables& fresh, recv::Source& source) noexcept {
     fresh.exchange(source);
-    if (moved != nullptr) {
-        moved->swap(source);
-        source.held = !source.lanes.empty();
-    } else if (source.lanes.empty()) {
+    if (source.lanes.empty())
         source.give_up_fragments();
-    }
-}
-
-/// Returns the reader that has streams, if it is the only one; or else the number of readers.
-template <class HasStreams>
-std::size_t only_one(std::size_t readers, HasStreams&& has_streams) {
-    std::size_t one = readers;
-    for (std::size_t i = 0; i < readers; i++)
-        if (has_streams(i)) {
-            if (one != readers)
-                return readers;
-            one = i;
-        }
-    return one;
 }
 
 /// Returns the number by which the queue's distributor knows the lcore, which reads the queue.
@@ -197,13 +176,11 @@ void ReceiveQueues::switch_queue(Queue& queue, const QueueLayout& to, const Deli
     std::vector<recv::SourceTables> tables;
     for (const Queue::Reader& r : queue.readers)
         tables.push_back(tables_of(r, to, streams));
-    FragmentMove move = fragment_move(queue, tables);
     const auto give_tables = [&](std::size_t i) {
         lcores_.ask(
             *queue.readers[i].worker,
-            [](recv::SourceTables& fresh, recv::Source* source,
-               const std::shared_ptr<recv::MovedFragments>& moved) { exchange(fresh, *source, moved.get()); },
-            std::move(tables[i]), queue.readers[i].source, move.of(i));
+            [](recv::SourceTables& fresh, recv::Source* source) { exchange(fresh, *source); },
+            std::move(tables[i]), queue.readers[i].source);
     };
     // Lcores behind the queue that have streams come first: they must know what they get. Those that lose all
     // come last: what is on its way to them is theirs still.
@@ -225,60 +202,24 @@ void ReceiveQueues::switch_queue(Queue& queue, const QueueLayout& to, const Deli
     lcores_.ask(
         *queue.worker,
         [](recv::Distributor* distributor, recv::Distributor::Table& where, recv::SourceTables& fresh,
-           recv::Source* source, bool hold, const std::shared_ptr<recv::MovedFragments>& moved) {
+           recv::Source* source, bool hold) {
             if (distributor != nullptr)
                 distributor->exchange(where);
-            exchange(fresh, *source, moved.get());
-            if (moved == nullptr)
-                source->held = hold;
+            exchange(fresh, *source);
+            source->held = hold;
         },
         queue.distributor.get(), std::move(table), std::move(tables.front()), queue.readers.front().source,
-        held, move.of(0));
-    if (move.from == 0)
-        end_move(queue, move);
+        held);
     for (const std::size_t i : former) {
-        // The new reader takes nothing meanwhile, and its ring is short.
-        if (move.of(i) && !drain(*queue.distributor, queue.readers[i], kFragmentPatience))
-            end_move(queue, move);
-        drain(*queue.distributor, queue.readers[i], kDrainPatience);
+        drain(*queue.distributor, queue.readers[i]);
         give_tables(i);
     }
-    end_move(queue, move);
 }
 
-/// Returns the move of datagrams in the making, if all streams of a queue that reassembles go from one lcore
-/// to another.
-ReceiveQueues::FragmentMove ReceiveQueues::fragment_move(const Queue& queue,
-                                                         const std::vector<recv::SourceTables>& tables) {
-    FragmentMove move;
-    if (queue.readers.front().source->reassembler == nullptr)
-        return move;
-    const std::size_t readers = queue.readers.size();
-    move.from = only_one(readers, [&](std::size_t i) { return !queue.readers[i].source->lanes.empty(); });
-    move.to = only_one(readers, [&](std::size_t i) { return !tables[i].lanes.empty(); });
-    if (move.from != readers && move.to != readers && move.from != move.to)
-        move.fragments = std::make_shared<recv::MovedFragments>();
-    return move;
-}
-
-/// Gives the datagrams to their new lcore, which takes packets from then on.
-void ReceiveQueues::end_move(const Queue& queue, FragmentMove& move) const {
-    if (!move.fragments)
-        return;
-    lcores_.ask(
-        *queue.readers[move.to].worker,
-        [](recv::Source* source, const std::shared_ptr<recv::MovedFragments>& moved) {
-            moved->swap(*source);
-            source->held = false;
-        },
-        queue.readers[move.to].source, std::exchange(move.fragments, nullptr));
-}
-
-/// Lets a reader take what is on its way to it. Its queue's lcore sends it no more. Returns whether it has
-/// all. What its streams have no room for in kDrainPatience, because consumers are behind, becomes unmatched.
-bool ReceiveQueues::drain(const recv::Distributor& distributor, const Queue::Reader& reader,
-                          std::chrono::milliseconds patience) const {
-    const auto until = std::chrono::steady_clock::now() + patience;
+/// Lets a reader take what is on its way to it. Its queue's lcore sends it no more. What its streams have no
+/// room for in kDrainPatience, because consumers are behind, becomes unmatched.
+void ReceiveQueues::drain(const recv::Distributor& distributor, const Queue::Reader& reader) const {
+    const auto until = std::chrono::steady_clock::now() + kDrainPatience;
     do {
         const bool is_empty = distributor.on_their_way_to(reader.share - 1) == 0;
         // The last burst may be in its hands still.
@@ -286,9 +227,8 @@ bool ReceiveQueues::drain(const recv::Distributor& distributor, const Queue::Rea
             *reader.worker, [](const recv::Source* source) { return source->waiting.count; },
             static_cast<const recv::Source*>(reader.source));
         if (is_empty && waiting == 0)
-            return true;
+            return;
     } while (std::chrono::steady_clock::now() < until);
-    return false;
 }
 
 /// Returns why a worker whose streams ask for interrupt mode cannot have it; empty if it can.

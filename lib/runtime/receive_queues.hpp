@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -86,21 +85,7 @@ class ReceiveQueues {
     Queue::Reader& reader(Queue& queue, Worker& worker);
     void connect(Queue& queue, const Queue::Reader& reader);
     void switch_queue(Queue& queue, const QueueLayout& to, const Deliveries& streams);
-    /// Moves the datagrams in the making of a queue from one of its readers to another.
-    struct FragmentMove {
-        std::size_t from = 0;
-        std::size_t to = 0;
-        std::shared_ptr<recv::MovedFragments> fragments{};  ///< null: none move
-
-        /// Returns what the reader gives or takes; null: nothing.
-        std::shared_ptr<recv::MovedFragments> of(std::size_t reader) const {
-            return reader == from || reader == to ? fragments : nullptr;
-        }
-    };
-    static FragmentMove fragment_move(const Queue& queue, const std::vector<recv::SourceTables>& tables);
-    void end_move(const Queue& queue, FragmentMove& move) const;
-    bool drain(const recv::Distributor& distributor, const Queue::Reader& reader,
-               std::chrono::milliseconds patience) const;
+    void drain(const recv::Distributor& distributor, const Queue::Reader& reader) const;
     recv::SourceTables tables_of(const Queue::Reader& reader, const QueueLayout& queue,
                                  const Deliveries& to) const;
     static recv::Distributor::Table distribution(const Queue& queue, const QueueLayout& to, const Plan& plan);

@@ -210,7 +210,7 @@ bool ChunkLane::was_before(std::int64_t id, std::uint64_t place) const noexcept 
     constexpr std::uint64_t kTimes = 16;
     constexpr std::uint64_t kParts = 64;
     const std::int64_t chunks = member_.window().config().chunks;
-    if (id <= followed_ || id - followed_ > chunks)
+    if (followed_ < 0 || id <= followed_ || id - followed_ > chunks)
         return false;
     for (std::int64_t before = id - 1; before >= std::max<std::int64_t>(id - chunks, 0); before--) {
         const Chunk* const chunk = member_.find(before);
@@ -301,7 +301,7 @@ ChunkLane::Accepted ChunkLane::accept(const heap::PacketView& view, std::uint16_
         return refuse(PacketOutcome::stopped);
     if (tracks_)
         return accept_tracked(view, endpoint, last_try, can_wait);
-    if (noted_source_) {
+    if (!notes_sources()) {
         std::uint64_t offset = 0;
         if (std::byte* const* const base = accept_next(view, offset); base != nullptr)
             return {Verdict::copy, base, offset};
@@ -331,10 +331,11 @@ ChunkLane::Accepted ChunkLane::accept_anew(const heap::PacketView& view, std::ui
         go_over(view);
         return accept_tracked(view, endpoint, last_try, can_wait);
     }
-    if (!noted_source_) {
-        noted_source_ = true;
+    if (until_noted_ == 0) {
+        until_noted_ = ActiveSources::kNoteEvery;
         member_.window().note_source(view.source, view.arrival);
     }
+    until_noted_ -= votes_ ? 1U : 0U;
     std::uint64_t part = 0;
     if (view.payload_length == 0 || !part_of(view, part)) [[unlikely]] {
         // Packets may be too small for a byte each, or a stray one came first: tracked heaps may have any

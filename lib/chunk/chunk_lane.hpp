@@ -67,12 +67,13 @@ class ChunkLane {
         if (base == nullptr) [[unlikely]]
             return nullptr;
         member_.used_again();
+        until_noted_ -= votes_ ? 1U : 0U;
         counters_[PacketOutcome::placed]++;
         counters_.bytes += view.payload_length;
         return base;
     }
     /// Returns whether the next packet's source is to be noted, by accept().
-    bool notes_sources() const noexcept { return !noted_source_; }
+    bool notes_sources() const noexcept { return until_noted_ == 0; }
 
     /// Ends a batch: no copy is outstanding.
     void boundary() noexcept {
@@ -80,7 +81,7 @@ class ChunkLane {
             tracked_->boundary();
         else
             member_.boundary();
-        noted_source_ = !votes_;
+        until_noted_ = votes_ ? 0 : 1;
         if (stopped_ && member_.settled()) [[unlikely]]
             leave();
     }
@@ -196,8 +197,8 @@ class ChunkLane {
     bool tracks_ = false;
     bool is_direct_ = false;  ///< a packet beyond its heap's first was placed by itself
     bool stopped_ = false;
-    bool votes_;                 ///< packets far from the window vote, so that sources are noted
-    bool noted_source_ = false;  ///< in this batch, or need not be
+    bool votes_;                     ///< packets far from the window vote, so that sources are noted
+    std::uint32_t until_noted_ = 0;  ///< packets until a source is noted; stays where no votes are
 };
 
 /// Copies part of a heap whose payload lies in rows: `length` bytes from `from`, which are at `at` in the

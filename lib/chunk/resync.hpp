@@ -9,11 +9,15 @@
 
 namespace spead::chunk {
 
-/// Holds which sources sent packets lately, for all lcores of a window. Any lcore notes a source, a packet
-/// per batch; whichever has the turn counts. A source is known by a keyed hash of its address, so few sources
-/// may count as one.
+/// Holds which sources sent packets lately, for all lcores of a window. Any lcore notes a source, of some
+/// packets of each batch; whichever has the turn counts. A source is known by a keyed hash of its address, so
+/// few sources may count as one.
 class ActiveSources {
   public:
+    /// Says that of a batch, the first packet's source and every so many-th are noted. It shares no factor
+    /// with a burst, so that no sender that takes turns with others is passed over.
+    static constexpr std::uint32_t kNoteEvery = 13;
+
     static constexpr std::size_t kPlaces = 1024;
 
     /// Takes the ticks of a second, at least 1.

@@ -153,11 +153,13 @@ Chunk* Tracked::place_whole(const heap::PacketView& view, const HeapSpot& spot) 
     return chunk;
 }
 
-/// Notes who sends, once in a batch.
+/// Notes who sends, of some heaps.
 void Tracked::note_source(const heap::PacketView& view) noexcept {
-    if (noted_source_)
+    if (until_noted_ != 0) {
+        until_noted_--;
         return;
-    noted_source_ = true;
+    }
+    until_noted_ = ActiveSources::kNoteEvery - 1;
     member_.window().note_source(view.source, view.arrival);
 }
 
@@ -329,7 +331,7 @@ void Tracked::wake() noexcept {
 
 void Tracked::boundary() noexcept {
     window_.commit();
-    noted_source_ = false;
+    until_noted_ = 0;
     if (rested_) [[unlikely]]
         wake();
     member_.look();

@@ -105,7 +105,10 @@ Window::Accepted Window::known(const KeyTable::Entry& entry, const PacketView& v
         return start(v);
     }
     if (may_begin_anew(v)) [[unlikely]] {
-        const bool was_counted = state == State::given_up && still->record != 0;
+        const bool was_counted =
+            state == State::given_up
+                ? still->record != 0
+                : state == State::refused && still->record == static_cast<std::uint32_t>(PacketOutcome::late);
         table_.erase(still);
         const Accepted a = start(v);
         // A copy of its first packet: it is one late heap.

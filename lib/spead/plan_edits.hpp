@@ -35,6 +35,9 @@ runtime::Plan merged(runtime::Plan running, runtime::Plan given,
                      const std::function<bool(const std::string&)>& is_users_stream,
                      const std::function<bool(const std::string&)>& is_users_sender);
 
+/// Returns whether another stream of the plan asks for an endpoint of this one, and both are enabled.
+bool is_in_the_way(const runtime::Plan& plan, const runtime::ReceivePlan& stream);
+
 /// Returns the prefix with the lowest number that no stream and no sender has.
 std::string free_name(const runtime::Plan& plan, std::string_view prefix);
 

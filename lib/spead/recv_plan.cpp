@@ -153,7 +153,7 @@ void add_second_path(runtime::ReceivePlan& r, const RecvConfig& c) {
         add_twin_to(r, text);
     r.path_skew = seconds(second.skew);
     r.max_live = std::max(r.max_live, runtime::kPathLive);
-    r.history = runtime::kPathHistory;
+    r.history = std::max(c.history, runtime::kPathHistory);
     r.history_time = path_history_time(r.path_skew);
 }
 

@@ -115,7 +115,7 @@ struct Session::State {
     bool wait_for_end() noexcept;
     void run_engine();
     runtime::EngineHooks engine_hooks();
-    runtime::Plan plan_to_change();
+    void make_way(runtime::Plan& wanted, std::span<const std::string> asking = {});
     std::string add(const runtime::Plan& wanted, const std::string& name, Hooks& hooks, StreamHooks of);
     void take_out(const std::string& name, bool sends);
     void remove(const std::string& name, bool sends) noexcept;
@@ -325,15 +325,20 @@ void Session::retell(const Error& error) {
         throw Ending("process", "the session has ended, or ends just now; start another one");
 }
 
-/// Returns the engine's plan, in which users' streams that have ended by themselves are stopped: with the
-/// change they leave their endpoints to others, as with stop().
-runtime::Plan Session::State::plan_to_change() {
+/// Stops users' streams that have ended by themselves and have an endpoint that another stream of `wanted`
+/// asks for: it gets the endpoint with the change. Those of `asking` are not stopped.
+void Session::State::make_way(runtime::Plan& wanted, std::span<const std::string> asking) {
     const runtime::Engine& engine = plan_run.engine();
-    runtime::Plan plan = engine.plan();
-    for (std::size_t i = 0; i < plan.receives.size(); i++)
-        if (stream_hooks.count(plan.receives[i].name) != 0 && engine.has_ended(i))
-            plan.receives[i].enabled = false;
-    return plan;
+    const runtime::Plan& running = engine.plan();
+    for (std::size_t i = 0; i < running.receives.size(); i++) {
+        const std::string& name = running.receives[i].name;
+        if (stream_hooks.count(name) == 0 || !engine.has_ended(i) ||
+            std::find(asking.begin(), asking.end(), name) != asking.end())
+            continue;
+        for (runtime::ReceivePlan& r : wanted.receives)
+            if (r.name == name && is_in_the_way(wanted, r))
+                r.enabled = false;
+    }
 }
 
 /// Carries out a change with one more stream, whose hooks the engine calls meanwhile.
@@ -351,14 +356,15 @@ std::string Session::State::add(const runtime::Plan& wanted, const std::string& 
 }
 
 std::string Session::add(runtime::ReceivePlan plan, const std::string& interface, StreamHooks hooks) {
-    return on_engine([&](const runtime::Engine&) {
-        runtime::Plan wanted = state_->plan_to_change();
+    return on_engine([&](const runtime::Engine& running) {
+        runtime::Plan wanted = running.plan();
         plan.port = port_for(wanted, interface);
         for (std::string& path : plan.paths)
             path = port_for(wanted, path);
         if (plan.name.empty())
             plan.name = free_name(wanted, "s");
         wanted.receives.push_back(plan);
+        state_->make_way(wanted);
         return state_->add(wanted, plan.name, state_->stream_hooks, std::move(hooks));
     });
 }
@@ -379,8 +385,9 @@ void Session::apply(runtime::Plan given) {
         const auto is_users = [](const State::Hooks& hooks) {
             return [&hooks](const std::string& name) { return hooks.count(name) != 0; };
         };
-        const runtime::Plan wanted = merged(state_->plan_to_change(), std::move(given),
-                                            is_users(state_->stream_hooks), is_users(state_->sender_hooks));
+        runtime::Plan wanted = merged(running.plan(), std::move(given), is_users(state_->stream_hooks),
+                                      is_users(state_->sender_hooks));
+        state_->make_way(wanted);
         check(wanted);
         running.reconfigure(wanted);
     });
@@ -388,8 +395,9 @@ void Session::apply(runtime::Plan given) {
 
 void Session::change(const std::string& stream, const std::function<void(runtime::ReceivePlan&)>& edit) {
     on_engine([&](runtime::Engine& running) {
-        runtime::Plan wanted = state_->plan_to_change();
+        runtime::Plan wanted = running.plan();
         edit(named(wanted.receives, stream));
+        state_->make_way(wanted, std::span(&stream, 1));
         check(wanted, std::span(&stream, 1));
         with_names_of_headers([&] { running.reconfigure(wanted); });
     });
@@ -398,10 +406,11 @@ void Session::change(const std::string& stream, const std::function<void(runtime
 void Session::change_all(const std::vector<std::string>& streams,
                          const std::function<void(runtime::ReceivePlan&)>& edit) {
     on_engine([&](runtime::Engine& running) {
-        runtime::Plan wanted = state_->plan_to_change();
+        runtime::Plan wanted = running.plan();
         for (runtime::ReceivePlan& r : wanted.receives)
             if (std::find(streams.begin(), streams.end(), r.name) != streams.end())
                 edit(r);
+        state_->make_way(wanted, streams);
         check(wanted, streams);
         with_names_of_headers([&] { running.reconfigure(wanted); });
     });

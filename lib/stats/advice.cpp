@@ -294,7 +294,7 @@ std::string Advice::raise_to(const StreamSnapshot& s, const StreamKey& key, std:
 std::string Advice::raise_memory(const StreamSnapshot& s, std::uint64_t least) const {
     const std::uint64_t now = of_.settings.heap_memory;
     if (s.settings.gather_memory != 0)
-        return raise(s, kGatherMemory);
+        return raise_to(s, kGatherMemory, std::max(2 * s.settings.gather_memory, least));
     if (is_by_program())
         return s.settings.by_program ? "raise its " + name_in_program("memory.heaps")
                                      : std::string("raise `heaps` in [memory]");

@@ -256,7 +256,8 @@ void LossRecord::count_joins(StreamCounts& before, StreamSnapshot& s, double sec
 }
 
 /// Counts heaps that are missing in chunks because a stream that fills them, too, began when they had. These
-/// are no more than its share of all, by endpoints, until its first packets have had time to come.
+/// are no more than its share of all, by endpoints, since it was there last, until its first packets have had
+/// time to come.
 void LossRecord::count_group_joins(StreamCounts& before, StreamSnapshot& s, const Snapshot& now) {
     if (!s.chunks.any() || !s.chunks_counted_with.empty())
         return;
@@ -281,6 +282,7 @@ void LossRecord::count_group_joins(StreamCounts& before, StreamSnapshot& s, cons
         if (!is_open) {
             group.former = before.cut.by_join;
             group.late = 0;
+            group.before = all <= group.most ? group.complete : GroupJoins::Heaps();
         }
         group.late += late;
         group.settling = settling(s, now.duration_s);
@@ -289,10 +291,16 @@ void LossRecord::count_group_joins(StreamCounts& before, StreamSnapshot& s, cons
     }
     group.newest = newest;
     group.begun = begun;
+    if (late == 0 && all >= group.most) {
+        group.most = all;
+        group.complete = {s.chunks.heaps_expected, s.chunks.heaps_missing};
+    }
     if (group.late == 0 || !group.settling.holds(now.duration_s, s.heaps_started, s.chunks.opened))
         return;
-    const std::uint64_t most = group.former + s.chunks.heaps_expected / all * group.late +
-                               s.chunks.heaps_expected % all * group.late / all;
+    const std::uint64_t expected = grown(s.chunks.heaps_expected, group.before.expected);
+    const std::uint64_t share = expected / all * group.late + expected % all * group.late / all;
+    const std::uint64_t most =
+        group.former + std::min(grown(s.chunks.heaps_missing, group.before.missing), share);
     before.cut.by_join =
         std::max(before.cut.by_join, std::min(without(s.chunks.heaps_missing, before.cut.by_change), most));
     s.cut_at_start = before.cut;

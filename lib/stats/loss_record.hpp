@@ -64,11 +64,17 @@ class LossRecord {
     };
     /// Holds what is known of streams that fill the chunks of another one, and began later than these.
     struct GroupJoins {
+        struct Heaps {
+            std::uint64_t expected = 0, missing = 0;
+        };
         Settling settling;
         std::uint32_t newest = 0;  ///< number of the stream that was added last
         std::uint64_t late = 0;    ///< endpoints of those that began while the latest settling held
         std::uint64_t begun = 0;   ///< endpoints with packets
         std::uint64_t former = 0;  ///< heaps of those that began before
+        std::uint64_t most = 0;    ///< endpoints of all at once, at most
+        Heaps complete;            ///< when all of those were there last
+        Heaps before;              ///< before those that are late were missed
     };
     struct StreamCounts {
         std::uint64_t dropped_full = 0;

@@ -19,7 +19,7 @@ struct Names {
 /// Lists the keys that programs call otherwise.
 constexpr std::array kNames{
     Names{"max_packet_size", "max_packet_size", "also `max_size` of a reader"},
-    Names{"in_order", "in_order", "`allow_out_of_order` of StreamConfig"},
+    Names{"in_order", "in_order", "set `allow_out_of_order` of StreamConfig"},
     Names{"path_skew", "second_path.skew", ""},
     Names{"heaps.max_live", "max_heaps", ""},
     Names{"heaps.queue_depth", "queue_depth", "`heaps` of RingStreamConfig"},
@@ -29,7 +29,7 @@ constexpr std::array kNames{
     Names{"heaps.history_time", "", ""},
     Names{"heaps.gather", "", ""},
     Names{"chunk.chunks", "chunks", ""},
-    Names{"chunk.window", "window", ""},
+    Names{"chunk.window", "window", "also `max_chunks` of ChunkStreamConfig"},
     Names{"chunk.max_jump", "max_jump", ""},
     Names{"chunk.timeout", "timeout", ""},
     Names{"chunk.patience", "patience", ""},

@@ -19,7 +19,11 @@ TEST(TrackedLate, HearsASenderThatUsesACountAgainWithoutAHistory) {
         EXPECT_EQ(rig.give(silent(0)), late);
         EXPECT_EQ(rig.give(telling(0)), late) << "a copy of its first packet";
         EXPECT_EQ(rig.give(silent(0)), late);
+        EXPECT_EQ(rig.give(telling(0)), late) << "another copy";
         EXPECT_EQ(rig.counters.heaps_late, 1U) << "it is one heap";
+        EXPECT_EQ(rig.give(telling(0, 0, 8, 3)), late) << "one that never began";
+        EXPECT_EQ(rig.give(telling(0, 0, 8, 3)), late);
+        EXPECT_EQ(rig.counters.heaps_late, 2U);
         EXPECT_EQ(rig.give(telling(9, 0, 8, 0)), placed) << "a new heap of the same count";
         EXPECT_EQ(rig.give(silent(0)), placed);
         EXPECT_EQ(rig.counters.heaps_ended[static_cast<std::size_t>(HeapEnd::complete)], 1U);

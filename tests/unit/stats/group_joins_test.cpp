@@ -101,5 +101,28 @@ TEST(GroupJoins, LossesOfTheFirstStreamAreItsOwn) {
     EXPECT_EQ(of(Cause::cut_by_join, found)->count, 600U);
 }
 
+TEST(GroupJoins, AStreamThatIsMadeAnewExplainsNoEarlierLosses) {
+    Watched run;
+    FindingLog log;
+    begin_chunks(run, log);
+    add_to_chunks(run);
+    run.now().streams[1].by_endpoint = {{"239.1.2.4:7148", 10, 0}};
+    for (int i = 0; i < 30; i++)
+        take_chunks(run, log, 0);
+    for (int i = 0; i < 30; i++)
+        take_chunks(run, log, 10);
+    run.now().streams.pop_back();
+    std::vector<Finding> found = take_chunks(run, log, 100);
+    EXPECT_EQ(of(Cause::cut_by_join, found), nullptr);
+    add_to_chunks(run);
+    run.now().streams[1].number = 3;
+    run.now().streams[1].by_endpoint = {{"239.1.2.4:7148", 10, 0}};
+    found = take_chunks(run, log, 0);
+    ASSERT_NE(of(Cause::cut_by_join, found), nullptr);
+    EXPECT_EQ(of(Cause::cut_by_join, found)->count, 100U);
+    ASSERT_NE(of(Cause::network_loss, found), nullptr);
+    EXPECT_EQ(of(Cause::network_loss, found)->count, 300U);
+}
+
 }  // namespace
 }  // namespace spead::stats

@@ -53,7 +53,7 @@ inline const CureRow kProgramCureRows[] = {
          set(s, PacketOutcome::out_of_order);
      },
      Cause::out_of_order,
-     {"leave out `in_order` (in Python `allow_out_of_order` of StreamConfig) to take them"}},
+     {"leave out `in_order` (in Python set `allow_out_of_order` of StreamConfig) to take them"}},
     {"AFormat",
      [](Snapshot& s) {
          by_program(s);

@@ -38,7 +38,7 @@ ChunkLane::ChunkLane(const Placement& placement, ChunkWindow& window, stats::Str
       part_bytes_(0),
       repeated_(heaps.repeated()),
       can_wait_(can_wait),
-      votes_(window.config().max_jump != 0) {
+      note_turn_(window.config().max_jump != 0) {
     has_own_places_ = placer_->layout().heaps > times_;
     if (placement.packet_bytes != 0)
         learn_part(placement.packet_bytes);
@@ -74,7 +74,7 @@ ChunkLane::ChunkLane(const PlaceCallback& callback, ChunkWindow& window, stats::
       repeated_(heaps.repeated()),
       can_wait_(can_wait),
       tracks_(true),
-      votes_(window.config().max_jump != 0) {
+      note_turn_(window.config().max_jump != 0) {
     if (callback.packets_per_heap > 1)
         learn_part(callback.packet_bytes);
     else if (callback.loose)
@@ -204,13 +204,14 @@ Placer::Time ChunkLane::time_of(const Place& place) const noexcept {
 }
 
 /// Returns whether packets with the place came for one of the chunks before this one that are open: lately,
-/// if these have many times. Looks only for a chunk that is the next newest one. `place`: of a heap, without
-/// its part along the time (Place::heap).
+/// if these have many times. Looks only for a chunk that is the next newest one, and while it is asked for.
+/// `place`: of a heap, without its part along the time (Place::heap).
 bool ChunkLane::was_before(std::int64_t id, std::uint64_t place) const noexcept {
     constexpr std::uint64_t kTimes = 16;
     constexpr std::uint64_t kParts = 64;
     const std::int64_t chunks = member_.window().config().chunks;
-    if (followed_ < 0 || id <= followed_ || id - followed_ > chunks)
+    if (!member_.window().looks_for_senders_ahead() || followed_ < 0 || id <= followed_ ||
+        id - followed_ > chunks)
         return false;
     for (std::int64_t before = id - 1; before >= std::max<std::int64_t>(id - chunks, 0); before--) {
         const Chunk* const chunk = member_.find(before);
@@ -331,11 +332,9 @@ ChunkLane::Accepted ChunkLane::accept_anew(const heap::PacketView& view, std::ui
         go_over(view);
         return accept_tracked(view, endpoint, last_try, can_wait);
     }
-    if (until_noted_ == 0) {
-        until_noted_ = ActiveSources::kNoteEvery;
+    if (note_turn_.is_due())
         member_.window().note_source(view.source, view.arrival);
-    }
-    until_noted_ -= votes_ ? 1U : 0U;
+    note_turn_.pass();
     std::uint64_t part = 0;
     if (view.payload_length == 0 || !part_of(view, part)) [[unlikely]] {
         // Packets may be too small for a byte each, or a stray one came first: tracked heaps may have any

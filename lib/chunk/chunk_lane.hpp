@@ -67,13 +67,13 @@ class ChunkLane {
         if (base == nullptr) [[unlikely]]
             return nullptr;
         member_.used_again();
-        until_noted_ -= votes_ ? 1U : 0U;
+        note_turn_.pass();
         counters_[PacketOutcome::placed]++;
         counters_.bytes += view.payload_length;
         return base;
     }
     /// Returns whether the next packet's source is to be noted, by accept().
-    bool notes_sources() const noexcept { return until_noted_ == 0; }
+    bool notes_sources() const noexcept { return note_turn_.is_due(); }
 
     /// Ends a batch: no copy is outstanding.
     void boundary() noexcept {
@@ -81,7 +81,7 @@ class ChunkLane {
             tracked_->boundary();
         else
             member_.boundary();
-        until_noted_ = votes_ ? 0 : 1;
+        note_turn_.begin_batch();
         if (stopped_ && member_.settled()) [[unlikely]]
             leave();
     }
@@ -197,8 +197,7 @@ class ChunkLane {
     bool tracks_ = false;
     bool is_direct_ = false;  ///< a packet beyond its heap's first was placed by itself
     bool stopped_ = false;
-    bool votes_;                     ///< packets far from the window vote, so that sources are noted
-    std::uint32_t until_noted_ = 0;  ///< packets until a source is noted; stays where no votes are
+    NoteTurn note_turn_;  ///< on if packets far from the window vote
 };
 
 /// Copies part of a heap whose payload lies in rows: `length` bytes from `from`, which are at `at` in the

@@ -10,6 +10,7 @@
 #include <rte_ring.h>
 
 #include "base/error.hpp"
+#include "base/overlap.hpp"
 
 namespace spead::chunk {
 
@@ -27,10 +28,6 @@ struct Part {
     const char* name;
     std::span<const std::byte> bytes;
 };
-
-bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
-    return !a.empty() && !b.empty() && a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
-}
 
 using Parts = std::array<Part, 3>;
 

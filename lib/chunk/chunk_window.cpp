@@ -136,7 +136,7 @@ void ChunkWindow::advance(std::int64_t id) noexcept {
     if (before < 0) {
         tail_.store(tail, std::memory_order_relaxed);
         first_ = cut_through_ = id;
-        senders_ahead_ = true;
+        senders_ahead_.store(true, std::memory_order_relaxed);
     }
     head_.store(id, std::memory_order_relaxed);
     changed_ = true;
@@ -204,7 +204,7 @@ bool ChunkWindow::was_open_before(std::int64_t id) const noexcept {
 void ChunkWindow::note_sender_ahead(std::int64_t id, const Beginning& of) noexcept {
     if (id == first_)
         first_source_ = of.source;
-    if (!senders_ahead_ || id <= cut_through_)
+    if (!looks_for_senders_ahead() || id <= cut_through_)
         return;
     // A sender that was in a chunk before was not ahead. Where senders take turns at a place, only the source
     // tells.
@@ -212,7 +212,7 @@ void ChunkWindow::note_sender_ahead(std::int64_t id, const Beginning& of) noexce
     // Where no packet begins a chunk, nothing is known. Nor is it where another lcore may have that packet.
     const bool shared = !std::has_single_bit(joined_.load(std::memory_order_relaxed));
     if (shared || of.begins || went_on || id - first_ >= config_.chunks)
-        senders_ahead_ = false;
+        senders_ahead_.store(false, std::memory_order_relaxed);
     else
         cut_through_ = id;
 }

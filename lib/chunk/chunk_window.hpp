@@ -99,8 +99,10 @@ class ChunkWindow {
     /// Agrees on the payload bytes of a packet, and so on the parts of a heap of `heap_bytes`: the first one
     /// to say so decides. Returns the agreed bytes.
     std::uint32_t agree_on_parts(std::uint32_t part_bytes, std::uint64_t heap_bytes) noexcept;
-    /// Notes that a source is active. Any member, a packet per batch.
+    /// Notes that a source is active. Any member, in its NoteTurn.
     void note_source(std::uint32_t source, std::uint64_t now) noexcept { sources_.note(source, now); }
+    /// Returns whether Member::Request::was_before may matter: at the beginning of the window. Any member.
+    bool looks_for_senders_ahead() const noexcept { return senders_ahead_.load(std::memory_order_relaxed); }
 
   private:
     friend class Member;
@@ -183,11 +185,11 @@ class ChunkWindow {
     std::vector<Retired> retired_;  ///< ring of a power of two, in order of retirement
     std::size_t retired_first_ = 0;
     std::size_t retired_end_ = 0;
-    bool changed_ = false;              ///< slots, since the last token
-    std::int64_t first_ = -1;           ///< id that the window began with
-    std::uint32_t first_source_ = 0;    ///< of the packet that it began with
-    std::int64_t cut_through_ = -1;     ///< highest id that a sender was inside of when the window began
-    bool senders_ahead_ = false;        ///< others may have been inside of higher ones
+    bool changed_ = false;            ///< slots, since the last token
+    std::int64_t first_ = -1;         ///< id that the window began with
+    std::uint32_t first_source_ = 0;  ///< of the packet that it began with
+    std::int64_t cut_through_ = -1;   ///< highest id that a sender was inside of when the window began
+    std::atomic<bool> senders_ahead_{false};  ///< others may have been inside of higher ones
     std::uint32_t former_chunks_ = 0;   ///< of the window that this one goes on from; 0: ids are others now
     std::vector<std::int64_t> wanted_;  ///< by slot: the last id that found no free chunk; -1: none
     Resync resync_;

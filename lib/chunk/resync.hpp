@@ -14,10 +14,6 @@ namespace spead::chunk {
 /// few sources may count as one.
 class ActiveSources {
   public:
-    /// Says that of a batch, the first packet's source and every so many-th are noted. It shares no factor
-    /// with a burst, so that no sender that takes turns with others is passed over.
-    static constexpr std::uint32_t kNoteEvery = 13;
-
     static constexpr std::size_t kPlaces = 1024;
 
     /// Takes the ticks of a second, at least 1.
@@ -34,6 +30,25 @@ class ActiveSources {
     std::uint64_t second_ticks_;
     std::uint64_t key_;
     std::array<std::atomic<std::uint64_t>, kPlaces> seen_{};  ///< second + 1; 0: never
+};
+
+/// Chooses the packets of a batch whose sources an lcore notes: the first one, and every kNoteEvery-th.
+class NoteTurn {
+  public:
+    /// Chooses none from the second batch on if not `on`.
+    explicit NoteTurn(bool on = true) noexcept : step_(on ? 1 : 0) {}
+
+    bool is_due() const noexcept { return left_ == 0; }
+    /// Goes on to the next packet.
+    void pass() noexcept { left_ = (is_due() ? kNoteEvery : left_) - step_; }
+    void begin_batch() noexcept { left_ = 1 - step_; }
+
+  private:
+    /// Shares no factor with a burst, so that no sender that takes turns with others is passed over.
+    static constexpr std::uint32_t kNoteEvery = 13;
+
+    std::uint32_t step_;
+    std::uint32_t left_ = 0;  ///< packets until the next one
 };
 
 /// Decides whether the time of a stream has jumped, from packets far from the open chunks.

@@ -155,12 +155,9 @@ Chunk* Tracked::place_whole(const heap::PacketView& view, const HeapSpot& spot) 
 
 /// Notes who sends, of some heaps.
 void Tracked::note_source(const heap::PacketView& view) noexcept {
-    if (until_noted_ != 0) {
-        until_noted_--;
-        return;
-    }
-    until_noted_ = ActiveSources::kNoteEvery - 1;
-    member_.window().note_source(view.source, view.arrival);
+    if (note_turn_.is_due())
+        member_.window().note_source(view.source, view.arrival);
+    note_turn_.pass();
 }
 
 bool Tracked::is_missed(std::uint64_t key) const noexcept {
@@ -331,7 +328,7 @@ void Tracked::wake() noexcept {
 
 void Tracked::boundary() noexcept {
     window_.commit();
-    until_noted_ = 0;
+    note_turn_.begin_batch();
     if (rested_) [[unlikely]]
         wake();
     member_.look();

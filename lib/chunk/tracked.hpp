@@ -116,8 +116,8 @@ class Tracked final : private heap::HeapPlacer {
     bool last_try_ = false;
     bool can_wait_ = false;
     bool busy_ = false;
-    bool rested_ = false;            ///< the lcore has slept: chunks may have gone without notice
-    std::uint32_t until_noted_ = 0;  ///< heaps of the batch until a source is noted
+    bool rested_ = false;  ///< the lcore has slept: chunks may have gone without notice
+    NoteTurn note_turn_;   ///< of heaps that begin
 };
 
 }  // namespace spead::chunk

@@ -14,6 +14,7 @@
 #include "config/kernel_ports.hpp"
 #include "config/keys.hpp"
 #include "runtime/paths.hpp"
+#include "runtime/shared_endpoints.hpp"
 
 namespace spead::config {
 
@@ -151,7 +152,7 @@ void check_endpoints_once(const Plan& plan, const Locator& locate, std::span<con
     const auto check = [&](std::size_t i, std::size_t path, const std::string& port, const Endpoint& e) {
         auto& others = taken[{port, e.address, e.port}];
         for (const Taken& other : others) {
-            if (e.has_source() && other.endpoint.has_source() && e.source != other.endpoint.source)
+            if (!runtime::share_packets(e, other.endpoint))
                 continue;
             // One that is stopped receives nothing: the other one may have its packets until it starts.
             if (other.stream != i && !(plan.receives[i].enabled && plan.receives[other.stream].enabled))

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/overlap.hpp"
 #include "python/readers.hpp"
 #include "python/waiting.hpp"
 
@@ -23,10 +24,6 @@ constexpr auto kForEver = std::chrono::nanoseconds::max();
 /// Returns the name of an object's class, which may be derived from ours.
 std::string name_of(const py::object& object) {
     return py::type::of(object).attr("__name__").cast<std::string>();
-}
-
-bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
-    return a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
 }
 
 [[noreturn]] void raise_stopped() {

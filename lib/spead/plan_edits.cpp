@@ -19,7 +19,7 @@
 #include "port/device_name.hpp"
 #include "port/machine.hpp"
 #include "runtime/layout.hpp"
-#include "runtime/paths.hpp"
+#include "runtime/shared_endpoints.hpp"
 
 namespace spead::door {
 
@@ -34,12 +34,6 @@ std::string device_of(const std::string& typed) {
     } catch (const Error&) {
         return typed;
     }
-}
-
-/// Returns whether a packet may be of both.
-bool overlap(const Endpoint& a, const Endpoint& b) {
-    return a.address == b.address && a.port == b.port &&
-           !(a.has_source() && b.has_source() && a.source != b.source);
 }
 
 std::string chosen_interface() {
@@ -200,26 +194,9 @@ runtime::Plan merged(runtime::Plan running, runtime::Plan given,
 }
 
 bool is_in_the_way(const runtime::Plan& plan, const runtime::ReceivePlan& stream) {
-    bool found = false;
-    const auto compare = [&found](const std::string& port, const std::vector<Endpoint>& mine,
-                                  const std::string& other_port, const std::vector<Endpoint>& others) {
-        found |= port == other_port && std::any_of(mine.begin(), mine.end(), [&others](const Endpoint& e) {
-                     return std::any_of(others.begin(), others.end(),
-                                        [&e](const Endpoint& other) { return overlap(e, other); });
-                 });
-    };
-    for (const runtime::ReceivePlan& other : plan.receives) {
-        if (other.name == stream.name || !other.enabled || !stream.enabled)
-            continue;
-        runtime::for_each_path(
-            stream, [&](std::size_t, const std::string& port, const std::vector<Endpoint>& mine) {
-                runtime::for_each_path(other, [&](std::size_t, const std::string& other_port,
-                                                  const std::vector<Endpoint>& others) {
-                    compare(port, mine, other_port, others);
-                });
-            });
-    }
-    return found;
+    return stream.enabled && std::ranges::any_of(plan.receives, [&stream](const runtime::ReceivePlan& other) {
+               return other.name != stream.name && other.enabled && runtime::share_packets(stream, other);
+           });
 }
 
 std::string free_name(const runtime::Plan& plan, std::string_view prefix) {

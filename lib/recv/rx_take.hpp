@@ -70,16 +70,16 @@ bool BasicRxAgent<Decoder>::take(Source& source, std::uint16_t lane_number, std:
     const bool whole = heap::Window::is_whole(view);
     heap::Record* record = whole ? nullptr : lane.window.accept_next(view);
     if (record == nullptr) {
-        heap::PacketView other = view;
-        other.item_extent = item_extent();
-        other.source = Ip::sender_of(frame);
+        // In its place, too.
+        view.item_extent = item_extent();
+        view.source = Ip::sender_of(frame);
         if (whole)
-            record = lane.window.accept_whole(other);
+            record = lane.window.accept_whole(view);
         if (record == nullptr) {
-            const Accepted a = accept(lane, endpoint_number, other, other.source, now, record);
+            const Accepted a = accept(lane, endpoint_number, view, view.source, now, record);
             if (a != Accepted::copy) [[unlikely]] {
                 if (a == Accepted::waits)
-                    make_wait(source, lane, endpoint_number, other, payload_at, header);
+                    make_wait(source, lane, endpoint_number, view, payload_at, header);
                 return a == Accepted::counted;
             }
         } else {

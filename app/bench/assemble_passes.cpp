@@ -30,9 +30,6 @@ constexpr const char* kWhere = "bench assemble";
 constexpr std::uint64_t kMostHeldSmall = 512;
 constexpr std::uint64_t kMostHeld = 16384;
 
-/// Holds the payload that goes before a measured pass, and the most passes of it.
-constexpr std::uint64_t kWarmBytes = std::uint64_t{64} << 20;
-constexpr std::uint64_t kMostWarm = 16;
 /// Holds the bursts in which the consumers look at the queue of each stream once.
 constexpr std::size_t kLookTurns = 16;
 /// Limits the passes whose addresses are recorded.
@@ -194,8 +191,7 @@ AssembleResult AssemblePasses::run(double seconds, std::uint32_t rounds,
     for (std::uint64_t i = 0; i < std::min(passes, kMostRecorded); i++)
         record_addresses();
     copy_pass(memory::Stores::cached);
-    const std::uint64_t warm =
-        std::clamp<std::uint64_t>(kWarmBytes / (packets_ * point_.payload), 1, kMostWarm);
+    const std::uint64_t warm = warm_passes(packets_ * point_.payload);
     std::vector<double> ours;
     BareCopies copies;
     const std::uint64_t read_before = read_ticks();

@@ -152,13 +152,15 @@ ChunkResult ChunkPasses::run(double seconds, std::uint32_t rounds, const process
     copy_pass(memory::Stores::cached);
     std::vector<double> ours;
     BareCopies copies;
+    const std::uint64_t warm = warm_passes(point_.packets() * point_.packet);
     const std::uint64_t until =
         rte_rdtsc() + static_cast<std::uint64_t>(seconds * static_cast<double>(rte_get_tsc_hz()));
     while (ours.empty() || ((ours.size() < rounds || rte_rdtsc() < until) && !signals.came())) {
-        // A pass finds in the cache what those before left there. So another of its kind goes before.
-        place_pass(nullptr);
+        // A pass finds in the cache what those before left there. So others of its kind go before.
+        for (std::uint64_t i = 0; i < warm; i++)
+            place_pass(nullptr);
         ours.push_back(place_pass(nullptr));
-        copies.measure(1, [this](memory::Stores stores) { return copy_pass(stores); });
+        copies.measure(warm, [this](memory::Stores stores) { return copy_pass(stores); });
     }
     r.streams = parts_.front()->lane->stores == memory::Stores::streaming;
     r.lcores = crew_.lcores();

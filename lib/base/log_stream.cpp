@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <mutex>
+#include <pthread.h>
 #include <syslog.h>
 #include <utility>
 
@@ -93,6 +94,12 @@ State& state() {
     return one;
 }
 
+/// Lets children of fork(2) log, whatever other threads logged at that time.
+void guard_forks() noexcept {
+    pthread_atfork([] { state().mutex.lock(); }, [] { state().mutex.unlock(); },
+                   [] { state().mutex.unlock(); });
+}
+
 void write_line(State& s, int level, std::string_view line) {
     // As EAL's own stream does; its levels are the system's and one.
     syslog(level > 0 ? level - 1 : LOG_NOTICE, "%.*s", static_cast<int>(line.size()), line.data());
@@ -152,6 +159,7 @@ void LogStream::install() noexcept {
     if (s.file == nullptr)
         return;
     std::setvbuf(s.file, nullptr, _IONBF, 0);
+    guard_forks();
     rte_openlog_stream(s.file);
 }
 

@@ -292,6 +292,9 @@ void define_chunk_streams(py::module_& m) {
     m.def(
         "check_place", [](const py::object& place) { static_cast<void>(parse_place(place)); },
         py::arg("place"), "Raises TypeError, IndexError or ValueError unless this is a place callback.");
+    m.def(
+        "no_chunk_counts", [] { return dict_of(ChunkStats{}); },
+        "Returns the counts of a stream that has not begun, by the library's names.");
     py::class_<UserPlace>(m, "Place", "Says how a place callback is asked about heaps.")
         .def(py::init<py::object, std::vector<std::uint64_t>, std::uint32_t, std::uint64_t,
                       std::vector<bool>>(),

@@ -26,9 +26,9 @@ constexpr std::size_t kLeastBlock = 256;
 /// Holds the bytes from which a copy lets other threads of Python run.
 constexpr std::size_t kLongCopy = std::size_t{256} << 10;
 
-/// Returns a class of the package, of `kept`, which the first call sets. It is never destroyed: the
-/// interpreter may be gone. A static variable with an initializer would lock, and its thread may lose the GIL
-/// meanwhile.
+/// Returns a class or a function of the package, of `kept`, which the first call sets. It is never destroyed:
+/// the interpreter may be gone. A static variable with an initializer would lock, and its thread may lose the
+/// GIL meanwhile.
 py::handle class_of(PyObject*& kept, const char* module, const char* name) {
     if (kept == nullptr) {
         const auto in =
@@ -54,10 +54,11 @@ py::object call(py::handle function, std::initializer_list<py::object> arguments
     return result;
 }
 
+/// Returns None for a damaged one.
 py::object decode_descriptor(py::object item, unsigned bug_compat) {
     static PyObject* kept = nullptr;
-    const py::handle type = class_of(kept, "dpdk_spead.items", "RawDescriptor");
-    return call(type.attr("decode"), {std::move(item), py::int_(bug_compat)});
+    const py::handle decode = class_of(kept, "dpdk_spead.items", "_usable_descriptor");
+    return call(decode, {std::move(item), py::int_(bug_compat)});
 }
 
 py::object make_flavour(unsigned address_bits, unsigned bug_compat) {
@@ -105,7 +106,7 @@ int get_item_buffer(PyObject* object, Py_buffer* view, int flags) {
 py::list items_of(const std::shared_ptr<ReceivedHeap>& heap) {
     py::list out;
     for (const spead::Item& item : heap->items())
-        if (item.immediate || heap->complete())
+        if (item.id != wire::item::kDescriptor && (item.immediate || heap->complete()))
             out.append(py::cast(RawItem(item, heap)));
     return out;
 }
@@ -114,7 +115,9 @@ py::list descriptors_of(const std::shared_ptr<ReceivedHeap>& heap) {
     py::list out;
     for (const spead::Item& item : heap->items())
         if (item.id == wire::item::kDescriptor && !item.immediate && heap->complete())
-            out.append(decode_descriptor(py::cast(RawItem(item, heap)), heap->facts().bug_compat));
+            if (py::object one = decode_descriptor(py::cast(RawItem(item, heap)), heap->facts().bug_compat);
+                !one.is_none())
+                out.append(std::move(one));
     return out;
 }
 
@@ -265,9 +268,10 @@ void define_heaps(py::module_& m) {
         .def_property_readonly("received_length", &ReceivedHeap::received, "Bytes that arrived.")
         .def_property_readonly("payload", &payload_of,
                                "All bytes of the payload, as an array that keeps the heap's memory.")
-        .def("get_items", &items_of, "Returns the items, in the order of the payload, immediates last.")
+        .def("get_items", &items_of,
+             "Returns the items but descriptors, in the order of the payload, immediates last.")
         .def("get_descriptors", &descriptors_of,
-             "Returns the descriptors. Raises ValueError for a damaged one.")
+             "Returns the descriptors but damaged ones, which the log tells of.")
         .def("is_start_of_stream", &ReceivedHeap::starts, "Returns whether it says that a stream starts.")
         .def("is_end_of_stream", &ReceivedHeap::ends, "Returns whether it says that a stream stops.")
         .def("__repr__", [](const ReceivedHeap& heap) {

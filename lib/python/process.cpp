@@ -3,6 +3,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <pthread.h>
 #include <pybind11/stl.h>
 #include <spead/log.hpp>
 #include <spead/process.hpp>
@@ -36,6 +37,14 @@ class LogLines {
 
     int fd() const noexcept { return fd_; }
 
+    /// Begins anew, in a child of fork(2): the parent has the lines.
+    void renew() noexcept {
+        close(fd_);
+        fd_ = make_fd();
+        lines_.clear();
+        lost_ = 0;
+    }
+
     void add(Log::Level level, std::string_view line) noexcept {
         try {
             const std::lock_guard lock(mutex_);
@@ -65,9 +74,15 @@ class LogLines {
   private:
     static constexpr std::size_t kMost = 4096;
 
-    LogLines() = default;
+    /// Another thread may add a line during a fork. The stream's lock is taken first, as by that thread: it
+    /// is registered later (LogStream::install).
+    LogLines() noexcept {
+        pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
+                       [] { instance().mutex_.unlock(); });
+    }
+    static int make_fd() noexcept { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
-    const int fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int fd_ = make_fd();
     std::mutex mutex_;
     std::deque<std::pair<int, std::string>> lines_;
     std::uint64_t lost_ = 0;
@@ -77,12 +92,16 @@ void define_log(py::module_& m) {
     m.def(
         "keep_log",
         [] {
+            LogLines::instance();
             Log::redirect(
                 [](Log::Level level, std::string_view line) { LogLines::instance().add(level, line); });
         },
         "Keeps the log's lines for take_log(), instead of writing them to standard error.");
     m.def(
         "release_log", [] { Log::redirect({}); }, "Writes the log's lines to standard error again.");
+    m.def(
+        "renew_log", [] { LogLines::instance().renew(); },
+        "Forgets the kept lines, and makes another descriptor. For a child of fork(2).");
     m.def(
         "take_log",
         [] {

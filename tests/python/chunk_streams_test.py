@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests what streams with compiled place callbacks do with packets that are lost, and with chunks that others have."""
 
+import gc
 import os
+import socket
+import weakref
 
 import numpy as np
 import pytest
@@ -157,3 +160,61 @@ def test_a_child_does_not_wait_for_the_ring_of_its_parent():
         os._exit(refused)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == len(calls)
     assert ring.get() is not None
+
+
+def test_heaps_that_the_callback_rejects_are_heaps():
+    refused = part(9, b"r" * HEAP)  # without a number the callback's chunk is below 0
+    filled, stream = received([part(1, b"a" * HEAP, [(NUMBER, 0)]), refused])
+    assert filled.present.tolist() == [1, 0, 0, 0]
+    assert (stream.stats["heaps"], stream.stats["rejected_heaps"]) == (2, 1)
+
+
+def group_of(rings=None):
+    data, free = rings or (recv.ChunkRingbuffer(4), recv.ChunkRingbuffer(4))
+    return recv.ChunkStreamRingGroup(recv.ChunkStreamGroupConfig(), data, free)
+
+
+def member_of(group):
+    return group.emplace_back(dpdk_spead.ThreadPool(), recv.StreamConfig(),
+                              recv.ChunkStreamConfig(items=[NUMBER], place=place()))
+
+
+def test_counts_of_a_member_without_a_reader_decide_nothing():
+    group = group_of()
+    member = member_of(group)
+    assert member.stats["heaps"] == 0 and member.counters["packets"] == 0
+    assert member.counters["callback_stats"] == [0] * len(member.config.stats)
+    assert member._native is None
+    queue = dpdk_spead.InprocQueue()
+    member.add_inproc_reader(queue)
+    assert member.counters.keys() == group[0].counters.keys() and group[0] is member
+    group.stop()
+    assert member.stats["heaps"] == 0
+
+
+def test_a_group_ends_with_its_last_user():
+    def once(port):
+        group = group_of()
+        member = member_of(group)
+        member_of(group)
+        member.add_udp_reader(port, bind_hostname="127.0.0.1")
+        assert [m.config.stats[-1].name for m in group[:]] == ["rejected_heaps"] * 2
+        assert group[-1] is group[1] and len(group) == 2
+        for index in (2, -3):
+            with pytest.raises(IndexError):
+                group[index]
+        return weakref.ref(group), member
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(2):  # the second one needs the port of the first
+            group, member = once(port)
+            assert group() is not None and member is group()[0]  # the member keeps it
+            del member
+            assert group() is None
+    finally:
+        gc.enable()

@@ -310,3 +310,22 @@ def test_memory_pools_by_both_signatures():
     for arguments in [(), (1, 2, 3), (2, 1, 1, 1), (-1, 1, 1, 1)]:
         with pytest.raises((TypeError, ValueError)):
             ds.MemoryPool(*arguments)
+
+
+def test_descriptors_are_no_items_and_damaged_ones_are_left_out(caplog):
+    heap = send.Heap()
+    heap._add_descriptor(b"no packet")
+    good = ds.Item(0x1002, "good", "", (9,), np.uint8, value=np.arange(9, dtype=np.uint8))
+    heap.add_descriptor(good)
+    heap.add_item(good)
+    out = send.BytesStream(ds.ThreadPool())
+    out.send_heap(heap)
+    stream = recv.Stream(ds.ThreadPool())
+    stream.add_buffer_reader(out.getvalue())
+    received = stream.get()
+    assert [raw.id for raw in received.get_items()] == [0x1002]
+    assert [raw.name for raw in received.get_descriptors()] == [b"good"]
+    assert "a damaged descriptor is left out" in caplog.text
+    group = ds.ItemGroup()
+    group._raises = True
+    assert group.update(received)["good"].value.tolist() == list(range(9))

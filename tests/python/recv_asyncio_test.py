@@ -4,6 +4,7 @@
 import asyncio
 import select
 
+import numpy as np
 import packets
 import pytest
 
@@ -42,6 +43,64 @@ def test_heaps_come_while_others_work():
         assert counts == list(range(1, 201))
         with pytest.raises(ds.Stopped):
             await s.get()
+
+    run(work())
+
+
+def test_others_work_while_heaps_are_there():
+    async def work():
+        heaps = 100
+        queue = ds.InprocQueue()
+        s = recv.asyncio.Stream(ds.ThreadPool(), recv.StreamConfig(), recv.RingStreamConfig(heaps=heaps))
+        s.add_inproc_reader(queue)
+        for cnt in range(1, heaps + 1):
+            queue.add_packet(packets.heap(cnt, b"abc")[0])
+        while s.ringbuffer.size() < heaps:
+            await asyncio.sleep(0)
+        turns = 0
+
+        async def count():
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        counting = asyncio.ensure_future(count())
+        for _ in range(heaps):
+            await s.get()
+        counting.cancel()
+        assert turns >= heaps // 2
+
+        for cnt in range(heaps + 1, heaps + 3):
+            queue.add_packet(packets.heap(cnt, b"abc")[0])
+        while s.ringbuffer.size() < 2:
+            await asyncio.sleep(0)
+        cancelled = asyncio.ensure_future(s.get())
+        await asyncio.sleep(0)
+        cancelled.cancel()
+        assert (await s.get()).cnt == heaps + 1
+
+    run(work())
+
+
+def test_others_work_while_a_ring_has_chunks_and_room():
+    async def work():
+        ring = recv.asyncio.ChunkRingbuffer(4)
+        chunk = recv.Chunk(data=np.zeros(8, np.uint8), present=np.zeros(1, np.uint8))
+        turns = 0
+
+        async def count():
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        counting = asyncio.ensure_future(count())
+        for _ in range(50):
+            await ring.put(chunk)
+            chunk = await ring.get()
+        counting.cancel()
+        assert turns >= 50
 
     run(work())
 
@@ -122,7 +181,8 @@ def test_a_heap_whose_coroutine_is_cancelled_goes_to_the_next():
         queue = ds.InprocQueue()
         s = stream_of(queue)
         first, second = (asyncio.ensure_future(s.get()) for _ in range(2))
-        await asyncio.sleep(0)
+        for _ in range(2):  # they let others run, then wait
+            await asyncio.sleep(0)
         queue.add_packet(packets.heap(1, b"abc")[0])
         select.select([s.fd], [], [], PATIENCE)
         # The loop calls timers after readers, and before the coroutines that these have woken.

@@ -193,7 +193,7 @@ def test_sockets_of_both_families(family, host):
     s = stream()
     with own:
         port = own.getsockname()[1]
-        s.add_udp_reader(socket=own)
+        s.add_udp_reader(socket=own, max_size=1 << 16)  # more than a datagram has
     with socket.socket(family, socket.SOCK_DGRAM) as sender:
         for p in packets.heap(1, packets.content(1, 3000), 1000):
             sender.sendto(p, (host, port))
@@ -270,6 +270,9 @@ def test_pcap_files(tmp_path):
     assert list(counts.values()) == [[1, 2], [1, 2], [2], [1], []]
     with pytest.raises(ValueError, match="not understood"):
         stream().add_udp_pcap_file_reader(str(path), "vlan 7")
+    for bad in ("port 70000", "port domain", "dst port -1"):
+        with pytest.raises(ValueError, match="0 to 65535"):
+            stream().add_udp_pcap_file_reader(str(path), bad)
     with pytest.raises(RuntimeError, match="nowhere"):
         stream().add_udp_pcap_file_reader("/nowhere")
 

@@ -4,6 +4,7 @@
 import io
 import itertools
 import re
+import struct
 import subprocess
 import sys
 import textwrap
@@ -161,6 +162,28 @@ def test_the_log_reaches_logging():
     """)
     lines = [line for line in done.stderr.splitlines() if line.startswith("dpdk_spead.")]
     assert any("Detected CPU lcores" in line for line in lines), done.stderr
+
+
+def test_the_log_of_a_child_reaches_logging(tmp_path):
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(struct.pack("=IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1) + b"half a record")
+    done = script(f"""
+        import logging
+        import os
+        from dpdk_spead import _logs, recv
+        logging.basicConfig(level=logging.INFO, format="%(process)d|%(name)s|%(message)s")
+        child = os.fork()
+        if child == 0:
+            stream = recv.Stream(ds.ThreadPool())
+            stream.add_udp_pcap_file_reader({str(cut)!r})
+            assert list(stream) == []
+            _logs.stop()  # writes what is left
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        print(child)
+    """)
+    lines = [line for line in done.stderr.splitlines() if "the rest is not received" in line]
+    assert len(lines) == 1 and lines[0].startswith(f"{done.stdout.strip()}|dpdk_spead.recv|"), done.stderr
 
 
 def test_the_progress_line_moves():

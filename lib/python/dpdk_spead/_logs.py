@@ -64,9 +64,14 @@ def stop() -> None:
 
 
 def _forget() -> None:
-    """Runs in a child of fork(2), which has no such thread."""
+    """Starts the thread anew in a child of fork(2), which has none."""
     global _thread
+    if _thread is None:
+        return
     _thread = None
+    os.close(_stop_fd)
+    _native.renew_log()
+    start()
 
 
 atexit.register(stop)

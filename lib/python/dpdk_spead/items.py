@@ -5,13 +5,13 @@ import ast
 import dataclasses
 import logging
 import operator
-from typing import Any, Callable, Dict, ItemsView, Iterator, KeysView, List, Optional, Sequence, Tuple, Union, ValuesView
+from typing import Any, Dict, ItemsView, Iterator, KeysView, List, Optional, Sequence, Tuple, Union, ValuesView
 
 import numpy as np
 
 from . import _fields
 from ._native import decode_descriptor, encode_descriptor, is_on_gpu
-from .protocol import BUG_COMPAT_SWAP_ENDIAN, DESCRIPTOR_ID, STREAM_CTRL_ID, Flavour
+from .protocol import BUG_COMPAT_SWAP_ENDIAN, STREAM_CTRL_ID, Flavour
 
 _log = logging.getLogger("dpdk_spead")
 
@@ -326,20 +326,13 @@ class Item(Descriptor):
         return array
 
 
-def _descriptors(heap: Any, leave_out: Callable[[str, Exception], None]) -> List[RawDescriptor]:
-    """Returns the descriptors of a heap but damaged ones, for which it calls `leave_out`."""
+def _usable_descriptor(value: Any, bug_compat: int) -> Optional[RawDescriptor]:
+    """Decodes the bytes of an item 5. Returns None for damaged ones, with a line in the log."""
     try:
-        return list(heap.get_descriptors())
-    except ValueError:  # one of them is damaged
-        pass
-    found = []
-    for raw_item in heap.get_items():
-        if raw_item.id == DESCRIPTOR_ID and not raw_item.is_immediate:
-            try:
-                found.append(RawDescriptor.decode(raw_item, heap.flavour.bug_compat))
-            except Exception as error:
-                leave_out("a damaged descriptor", error)
-    return found
+        return RawDescriptor.decode(value, bug_compat)
+    except ValueError as error:
+        _log.warning("a damaged descriptor is left out: %s", error)
+        return None
 
 
 class ItemGroup:
@@ -386,8 +379,8 @@ class ItemGroup:
         Items without a descriptor, damaged descriptors, and values that do not suit theirs are left out with a warning.
         An item that is left out keeps its value. Raises ValueError for a `new_order` that numpy does not know.
 
-        In a program that has imported as_spead2, the first error of a damaged descriptor or value is raised, when the
-        other items have their values.
+        In a program that has imported as_spead2, the first error is raised when the other items have their values. Damaged
+        descriptors are left out there, too: as spead2 does, they raise none.
         """
         order: Any = new_order
         _NETWORK_WORD.newbyteorder(order)
@@ -398,7 +391,7 @@ class ItemGroup:
             if not self._raises or len(errors) > 1:
                 _log.warning("%s is left out: %s", what, error)
 
-        for raw in _descriptors(heap, leave_out):
+        for raw in heap.get_descriptors():
             try:
                 described = Item.from_raw(raw, heap.flavour)
             except Exception as error:  # as in _parse_header(): any sender may have made it

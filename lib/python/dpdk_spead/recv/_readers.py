@@ -72,8 +72,7 @@ class _Stream:
         """
         if "socket" in kwargs or (args and isinstance(args[0], sockets.socket)):
             values = by_name("add_udp_reader", ["socket", "max_size"], args, kwargs)
-            most = _number("max_size", values.get("max_size", self.DEFAULT_UDP_MAX_SIZE), 65507)
-            self._add_reader(Reader.socket(descriptor(values["socket"]), most))
+            self._add_reader(Reader.socket(descriptor(values["socket"]), self._max_size_of(values)))
             return
         group = "multicast_group" in kwargs or (args and isinstance(args[0], str))
         names = ["port", "max_size", "buffer_size", "bind_hostname"]
@@ -85,7 +84,7 @@ class _Stream:
         if "port" not in values:
             raise TypeError("add_udp_reader needs a port, a group and a port, or a socket")
         port = _number("port", values["port"], 65535)
-        most = min(_number("max_size", values.get("max_size", self.DEFAULT_UDP_MAX_SIZE), 1 << 32), 65507)
+        most = self._max_size_of(values)
         room = _number("buffer_size", values.get("buffer_size", self.DEFAULT_UDP_BUFFER_SIZE), 1 << 40)
         host = str(values["multicast_group"] if group else values.get("bind_hostname", ""))
         if self._is_for_port(host, port, room, most):
@@ -94,6 +93,10 @@ class _Stream:
                                    _number("interface_index", values.get("interface_index", 0), 1 << 31))
         with sock:
             self._add_reader(Reader.socket(sock.fileno(), most))
+
+    def _max_size_of(self, values: Dict[str, Any]) -> int:
+        """Returns `max_size`: a datagram has 65507 bytes at most."""
+        return min(_number("max_size", values.get("max_size", self.DEFAULT_UDP_MAX_SIZE), 1 << 32), 65507)
 
     def _is_for_port(self, host: str, port: int, buffer_size: int, max_size: int) -> bool:
         """Receives IPv4 from a port instead, if the environment says so. Returns whether it does."""

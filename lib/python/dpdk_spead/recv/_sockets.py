@@ -112,6 +112,10 @@ def port_endpoints(endpoints: List[Tuple[str, int]]) -> List[str]:
 _TERM = re.compile(r"(?:(src|dst)\s+)?(host|port)\s+(\S+)")
 
 
+def _is_port(word: str) -> bool:
+    return re.fullmatch("[0-9]{1,5}", word) is not None and int(word) <= 65535
+
+
 def pcap_match(expression: str) -> Dict[str, Any]:
     """Reads a filter of pcap files, as "udp dst port 7148 and src host 10.0.0.1". Raises ValueError for others."""
     names = {(None, "host"): "host", ("src", "host"): "source", ("dst", "host"): "destination",
@@ -123,8 +127,9 @@ def pcap_match(expression: str) -> Dict[str, Any]:
             continue
         found = _TERM.fullmatch(part)
         name: Optional[str] = names[found[1], found[2]] if found else None
-        if found is None or name is None or name in match:
+        a_port = found is not None and found[2] == "port"
+        if found is None or name is None or name in match or (a_port and not _is_port(found[3])):
             raise ValueError(f"filter: {expression!r} is not understood; it may have `udp`, `host A`, `src host A`, "
-                             "`dst host A`, and the same with `port N`, joined by `and`")
-        match[name] = int(found[3]) if found[2] == "port" else found[3]
+                             "`dst host A`, and the same with `port N` (0 to 65535), joined by `and`")
+        match[name] = int(found[3]) if a_port else found[3]
     return match

@@ -22,9 +22,12 @@ class Stream(_stream.Stream):
     async def get(self) -> Any:
         """Waits for the next heap. Raises Stopped at the end of the stream.
 
-        A cancelled call takes no heap. Raises RuntimeError while coroutines of another event loop wait.
+        Lets other coroutines run first, also where a heap is there. A cancelled call takes no heap. Raises RuntimeError
+        while coroutines of another event loop wait.
         """
         loop = asyncio.get_running_loop()
+        # Of a sender that is faster, a heap is always there: timers and cancellations would never have a turn.
+        await asyncio.sleep(0)
         if not self._has_waiters(loop):
             heap = self._native.try_get()
             if heap is not None:

@@ -56,7 +56,8 @@ class Turns:
         self._waiting: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Waiting]" = weakref.WeakKeyDictionary()
 
     async def until_done(self, attempt: Callable[..., Any], *args: Any) -> Any:
-        """Returns the result of the first attempt that is not too early."""
+        """Returns the result of the first attempt that is not too early. Lets other coroutines run before it."""
+        await asyncio.sleep(0)
         while True:
             try:
                 return attempt(*args)

@@ -5,6 +5,7 @@ import atexit
 import collections.abc
 import enum
 import itertools
+import operator
 import weakref
 from typing import Any, Dict, List, Optional, Sequence, Union
 
@@ -116,7 +117,8 @@ def _positive(name: str, value: int) -> int:
 #: What streams of chunks count besides.
 _OWN_STATS = ("too_old_heaps", "rejected_heaps")
 
-_live: "weakref.WeakSet[_ChunkStream]" = weakref.WeakSet()
+#: The streams and groups that may receive.
+_live: "weakref.WeakSet[Any]" = weakref.WeakSet()
 
 
 @atexit.register
@@ -219,13 +221,13 @@ class _ChunkStream(_Stream):
     def stats(self) -> StreamStats:
         """Counts since the stream was made.
 
-        `heaps` are those that the callback placed.
+        `heaps` are those that the callback was asked about, `rejected_heaps` among them.
         """
         counters = self.counters
         values = {stat.name: value for stat, value in zip(self._config.stats, counters["callback_stats"])}
         refused = counters["callback_rejected"] + counters["callback_nonsense"]
         values.update(
-            heaps=counters["callback_heaps"] - refused,
+            heaps=counters["callback_heaps"] + counters["packets_control"],
             incomplete_heaps_evicted=counters["heaps_evicted"],
             incomplete_heaps_flushed=counters["heaps_flushed"],
             packets=counters["packets"] - counters["packets_stopped"],
@@ -239,8 +241,11 @@ class _ChunkStream(_Stream):
 
     @property
     def counters(self) -> Dict[str, Any]:
-        """Counts by the library's own names (docs/counters.md)."""
-        return self._compiled.stats()
+        """Counts by the library's own names (docs/counters.md). All are 0 before the first reader of a group's member."""
+        if self._native is None:
+            # What makes the compiled part decides whether its group has ports.
+            return {**_native.no_chunk_counts(), "callback_stats": [0] * len(self._config.stats)}
+        return self._native.stats()
 
 
 class ChunkRingStream(_ChunkStream, ChunkRingPair):
@@ -321,8 +326,12 @@ class ChunkStreamGroupConfig:
 
 
 class ChunkStreamGroupMember(_ChunkStream):
-    """Is a stream of a group: ChunkStreamRingGroup.emplace_back() makes it."""
+    """Is a stream of a group: ChunkStreamRingGroup.emplace_back() makes it. It keeps the group.
 
+    Its attributes but the group belong to the group, too, which can so end without the garbage collector.
+    """
+
+    __slots__ = ("_group",)
     _group: "ChunkStreamRingGroup"
     _promise: Optional[_native.Producer]
 
@@ -342,6 +351,14 @@ class ChunkStreamGroupMember(_ChunkStream):
         self._set_up(thread_pool, config, chunk_stream_config)
         self._group = group
         self._promise = _native.Producer(group.data_ringbuffer)
+        return self
+
+    @classmethod
+    def _with(cls, group: "ChunkStreamRingGroup", attributes: Dict[str, Any]) -> "ChunkStreamGroupMember":
+        """Makes another object of a member, of which there is none any more."""
+        self = cls.__new__(cls)
+        self.__dict__ = attributes
+        self._group = group
         return self
 
     def _make_native(self, port: Optional[Dict[str, Any]] = None) -> None:
@@ -366,9 +383,11 @@ class ChunkStreamRingGroup(ChunkRingPair, collections.abc.Sequence):
     ) -> None:
         ChunkRingPair.__init__(self, data_ringbuffer, free_ringbuffer)
         self._config = config
-        self._members: List[ChunkStreamGroupMember] = []
+        self._attributes: List[Dict[str, Any]] = []  # of the members
+        self._members: "weakref.WeakValueDictionary[int, ChunkStreamGroupMember]" = weakref.WeakValueDictionary()
         lossless = config.eviction_mode == ChunkStreamGroupConfig.EvictionMode.LOSSLESS
         self._native = _native.ChunkRingGroup(free_ringbuffer, data_ringbuffer, config.max_chunks, lossless)
+        _live.add(self)
 
     @property
     def config(self) -> ChunkStreamGroupConfig:
@@ -380,13 +399,14 @@ class ChunkStreamRingGroup(ChunkRingPair, collections.abc.Sequence):
     ) -> ChunkStreamGroupMember:
         """Adds a stream, and returns it."""
         member = ChunkStreamGroupMember._make(self, thread_pool, config, chunk_stream_config)
-        self._members.append(member)
+        self._attributes.append(member.__dict__)
+        self._members[len(self._attributes) - 1] = member
         return member
 
     def stop(self) -> None:
         """Stops all streams, hands the open chunks over, and stops both rings."""
-        for member in self._members:
-            member._stopped = True
+        for attributes in self._attributes:
+            attributes["_stopped"] = True
         self._native.stop()
         self._stop_rings()
 
@@ -395,10 +415,21 @@ class ChunkStreamRingGroup(ChunkRingPair, collections.abc.Sequence):
             self.stop()
 
     def __len__(self) -> int:
-        return len(self._members)
+        return len(self._attributes)
 
     def __getitem__(self, index: Union[int, slice]) -> Any:
-        return self._members[index]
+        if isinstance(index, slice):
+            return [self._member(i) for i in range(*index.indices(len(self)))]
+        at = operator.index(index)
+        if not -len(self) <= at < len(self):
+            raise IndexError(f"chunk stream group: it has no member {at}; there are {len(self)}")
+        return self._member(at % len(self))
+
+    def _member(self, index: int) -> ChunkStreamGroupMember:
+        member = self._members.get(index)
+        if member is None:
+            member = self._members[index] = ChunkStreamGroupMember._with(self, self._attributes[index])
+        return member
 
 
 __all__ = [

@@ -32,8 +32,6 @@ constexpr std::uint64_t kMostHeld = 16384;
 
 /// Holds the bursts in which the consumers look at the queue of each stream once.
 constexpr std::size_t kLookTurns = 16;
-/// Limits the passes whose addresses are recorded.
-constexpr std::uint64_t kMostRecorded = 64;
 
 /// Reads a heap as a consumer would that adds up its words.
 std::uint64_t sum_of(std::span<const std::byte> bytes) noexcept {
@@ -188,10 +186,10 @@ AssembleResult AssemblePasses::run(double seconds, std::uint32_t rounds,
         assemble_pass();
     // Heaps rotate through their whole set, and so does the limit.
     const std::uint64_t passes = heap_memory_ / (packets_ * point_.payload) + 1;
-    for (std::uint64_t i = 0; i < std::min(passes, kMostRecorded); i++)
+    for (std::uint64_t i = 0; i < passes; i++)
         record_addresses();
     copy_pass(memory::Stores::cached);
-    const std::uint64_t warm = warm_passes(packets_ * point_.payload);
+    const std::uint64_t warm = warm_passes(packets_ * point_.payload, heap_memory_);
     std::vector<double> ours;
     BareCopies copies;
     const std::uint64_t read_before = read_ticks();

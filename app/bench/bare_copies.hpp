@@ -12,13 +12,14 @@
 
 namespace spead::app {
 
-/// Returns how many passes go before a measured one, for passes with so many bytes of payload. A cache takes
-/// several passes to hold what streaming copies drove out. After two, cached stores into 7.5 MiB of chunks
-/// took 1.9 times as long as after 14 (bench chunks --pattern p1 --set 16MiB).
-constexpr std::uint64_t warm_passes(std::uint64_t bytes) {
-    constexpr std::uint64_t kBytes = std::uint64_t{64} << 20;
-    constexpr std::uint64_t kMost = 16;
-    return std::clamp<std::uint64_t>(kBytes / bytes, 1, kMost);
+/// Returns how many passes go before a measured one, for passes with so many bytes of payload into so much
+/// memory: that memory twice, unless it is more than caches hold. A cache takes several passes to hold what
+/// streaming copies drove out. After two, cached stores into 7.5 MiB of chunks took 1.9 times as long as
+/// after 14 (bench chunks --pattern p1 --set 16MiB).
+constexpr std::uint64_t warm_passes(std::uint64_t bytes, std::uint64_t memory) {
+    constexpr std::uint64_t kLeast = std::uint64_t{64} << 20;
+    constexpr std::uint64_t kMost = std::uint64_t{256} << 20;
+    return std::max<std::uint64_t>(1, std::clamp(2 * memory, kLeast, kMost) / bytes);
 }
 
 /// Holds the times of both kinds of bare copies; those of the better one are the limit of a benchmark.

@@ -82,6 +82,11 @@ std::string size_text(std::uint64_t bytes) {
     return fmt::format("{} B", bytes);
 }
 
+/// Returns the rate of payload in Gb/s. The last packet of a heap may be shorter than the others.
+double gbps_of(const AssemblePoint& p, const AssembleResult& r) {
+    return 8.0 * static_cast<double>(p.heap) / static_cast<double>(p.packets_per_heap()) / r.ns;
+}
+
 nlohmann::ordered_json to_json(const AssemblePoint& p, const AssembleResult& r) {
     return {{"payload", p.payload},
             {"heap", p.heap},
@@ -110,7 +115,7 @@ nlohmann::ordered_json to_json(const AssemblePoint& p, const AssembleResult& r) 
             {"ratio_to_copy_limit", r.ratio},
             {"added_ns", r.added_ns},
             {"mpps", 1e3 / r.ns},
-            {"gbps", 8.0 * p.payload / r.ns},
+            {"gbps", gbps_of(p, r)},
             {"exact", r.exact}};
 }
 
@@ -127,9 +132,9 @@ void tell_row(const AssemblePoint& p, const AssembleResult& r) {
     tell(stdout,
          "{:>8} {:>9} {:>9} {:>9} {:>7} {:>5} {:>9} {:>7.1f} {:>7.2f} {:>8.1f} {:>8.1f} {:>8.1f} {:>7.3f} "
          "{:>8.1f}{}\n",
-         p.payload, size_text(p.heap), size_text(p.packet_set), size_text(p.heap_set), p.streams, p.live,
+         p.payload, size_text(p.heap), size_text(p.packet_set), size_text(r.heap_memory), p.streams, p.live,
          memory::name_of(r.streams ? memory::Stores::streaming : memory::Stores::cached),
-         8.0 * p.payload / r.ns, 1e3 / r.ns, r.ns, r.reader_ns, r.copy_ns, r.ratio, r.added_ns,
+         gbps_of(p, r), 1e3 / r.ns, r.ns, r.reader_ns, r.copy_ns, r.ratio, r.added_ns,
          fmt::format("{}{}{}{}", p.descriptors == 0 ? "" : fmt::format("  {} mbufs", p.descriptors),
                      p.lend ? "  lent" : "",
                      p.silent_path ? "  silent path"

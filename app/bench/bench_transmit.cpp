@@ -118,11 +118,15 @@ class Bench {
         std::vector<double> ours, bare, attached, copied, ratio;
         send_slice(sender, 10 * slice);  // pools and caches settle
         while (ours.empty() || ((ours.size() < options_.rounds || rte_rdtsc() < until) && !signals.came())) {
+            // A slice finds in the cache what those before left there. So another of its kind goes before.
+            send_slice(sender, slice);
             ours.push_back(send_slice(sender, slice));
             if (bare_possible_) {
+                bare_slice(point, slice, false);
                 attached.push_back(bare_slice(point, slice, false));
                 bare.push_back(attached.back());
                 if (BareLoop::copies(point.payload)) {
+                    bare_slice(point, slice, true);
                     copied.push_back(bare_slice(point, slice, true));
                     bare.back() = std::min(bare.back(), copied.back());
                 }

@@ -152,7 +152,7 @@ ChunkResult ChunkPasses::run(double seconds, std::uint32_t rounds, const process
     copy_pass(memory::Stores::cached);
     std::vector<double> ours;
     BareCopies copies;
-    const std::uint64_t warm = warm_passes(point_.packets() * point_.packet);
+    const std::uint64_t warm = warm_passes(point_.packets() * point_.packet, chunks_.data.length());
     const std::uint64_t until =
         rte_rdtsc() + static_cast<std::uint64_t>(seconds * static_cast<double>(rte_get_tsc_hz()));
     while (ours.empty() || ((ours.size() < rounds || rte_rdtsc() < until) && !signals.came())) {

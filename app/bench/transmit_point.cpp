@@ -55,9 +55,8 @@ std::size_t TransmitPoint::memory() const {
 }
 
 std::size_t TransmitPoint::bare_memory() const {
-    if (reuse == Reuse::lifo)
-        return std::min<std::size_t>(memory(), std::max<std::size_t>(heaps_in_flight() * step(), 65536));
-    return memory();
+    const std::size_t used = reuse == Reuse::lifo ? heaps_in_flight() : heaps();
+    return std::min<std::size_t>(memory(), std::max<std::size_t>(used * ((heap + 63) / 64 * 64), 65536));
 }
 
 std::vector<TransmitPoint> transmit_points(const BenchOptions& options) {

@@ -21,7 +21,7 @@ template <class Decoder>
     const bool stays = view.item_count == 0 || (view.items >= frame && view.items < frame + mbuf->data_len) ||
                        lane.decoder.keeps_items();
     // A stop ends what comes after it: packets that are to be offered again came before.
-    if (turn == Into::first && again_count_ != 0 && (view.flags & heap::PacketView::kStop) != 0)
+    if (turn == Into::first && stays && again_count_ != 0 && (view.flags & heap::PacketView::kStop) != 0)
         [[unlikely]] {
         lane.decoder.keep_items();
         again_[again_count_++] = {&lane, mbuf, payload_at, endpoint, view};

@@ -62,6 +62,7 @@ bool BasicRxAgent<Decoder>::take(Source& source, std::uint16_t lane_number, std:
         }
         // In its place: a copy of it would wait for the stores of its members.
         view.source = Ip::sender_of(frame);
+        view.item_extent = item_extent();
         const Accepted a = into_chunks(source, lane, endpoint_number, view, mbuf, payload_at, Into::first);
         if (a == Accepted::waits) [[unlikely]]
             make_wait(source, lane, endpoint_number, view, payload_at, header);

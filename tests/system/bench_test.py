@@ -166,6 +166,13 @@ class Bench(harness.ProgramTest):
         self.assertFalse(child.exists(), finished)
         self.assertIn("interrupted", finished.err)
 
+    def test_the_rate_is_that_of_the_heaps(self):
+        document, finished = self.measured("assemble", "--payload", "8192", "--heap-size", "9KiB,packet", "--set", "4MiB",
+                                           "--time", "1ms", "--rounds", 2)
+        for row, packets in zip(document["rows"], (2, 1)):
+            self.assertAlmostEqual(row["gbps"], 8 * row["heap"] / packets / row["ns_per_packet"], places=6)
+        self.assertIn("   2 MiB ", finished.out, "the memory of heaps that rotate")
+
     def test_heaps_are_assembled_from_two_paths_and_from_one_beside_a_silent_one(self):
         document, finished = self.measured("assemble", "--payload", "1024", "--heap-size", "packet,64KiB", "--set", "4MiB",
                                            "--two-paths", "--silent-path", "--time", "1ms", "--rounds", 2)

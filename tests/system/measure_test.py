@@ -78,8 +78,9 @@ class Measure(unittest.TestCase):
         self.executable("spead2_bench", SPEAD2)
         self.measure("--only", "spead2-mem")
         rows = json.loads((self.out / "spead2-mem.spead2.json").read_text())["rows"]
-        self.assertEqual(rows, [{"packet": packet, "gbps": 12.5} for packet in (1472, 4160, 8972)])
-        self.assertIn("| 8972 | 12.5 |", (self.out / "tables.md").read_text())
+        # Its rate has the headers, too.
+        self.assertEqual(rows, [{"packet": packet, "gbps": 12.5 * (packet - 48) / packet} for packet in (1472, 4160, 8972)])
+        self.assertIn("| 8972 | 12.4 |", (self.out / "tables.md").read_text())
 
     def test_a_benchmark_that_fails_leaves_nothing(self):
         self.make_program(end="echo no memory >&2; exit 3")
@@ -92,6 +93,13 @@ class Measure(unittest.TestCase):
         self.measure("--only", "transmit")
         self.make_program({"rows": []})
         self.assertIn("results of another program", self.measure("--only", "transmit", status=1).stderr)
+        self.assertEqual(self.times_run(), 1)
+
+    def test_results_of_a_trial_are_no_results(self):
+        self.measure("--only", "transmit", "--quick")
+        self.assertIn("results of another length (--quick)", self.measure("--only", "transmit", status=1).stderr)
+        self.executable("spead2_bench", SPEAD2)
+        self.assertIn("results of another spead2_bench", self.measure("--only", "transmit", "--quick", status=1).stderr)
         self.assertEqual(self.times_run(), 1)
 
     def test_wrong_options_are_refused(self):

@@ -269,6 +269,21 @@ TEST(ChunkStreams, HeapsOfWhichOnlyTheFirstPacketTellsGoToTheirPlaces) {
     }
 }
 
+/// Looks at heaps of packets that the lane knows at a glance, and at the first ones, which parsers read.
+TEST(ChunkStreams, HeapsWithAnItemPastTheirEndAreNeverComplete) {
+    ChunkRig rig("heap 1000; axis sender: item 0x4101 [4]; time: item 0x1600 / 4096 [8]; tracked");
+    for (std::uint64_t time = 0; time < 8; time++)
+        for (std::uint64_t sender = 0; sender < 4; sender++) {
+            MadeHeap heap = placed_heap(time, sender, 1000, 1000);
+            heap.items.push_back(heap.flavour.make_address(0x5000, 4000));
+            rig.give(frames_of(heap));
+        }
+    rig.agent.flush();
+    EXPECT_EQ(rig.count(PacketOutcome::placed), 8U * 4);
+    EXPECT_EQ(rig.lane().counters.heaps_started, 8U * 4);
+    EXPECT_EQ(rig.lane().counters.heaps_ended[static_cast<std::size_t>(heap::HeapEnd::complete)], 0U);
+}
+
 TEST(ChunkStreams, ACallbackIsAskedOnceForABatch) {
     struct Asked {
         std::uint64_t calls = 0;

@@ -132,7 +132,15 @@ TEST(BenchTransmit, EveryHeapHasMemoryOfItsOwnInTheSet) {
         EXPECT_GE(point.heaps(), 2 * point.heaps_in_flight()) << "as many wait as are in flight";
         EXPECT_GE(point.heaps_in_flight(), point.group);
         EXPECT_LE(point.bare_memory(), point.memory());
+        EXPECT_GE(point.bare_memory(), point.heaps() * point.heap) << "as much as the heaps have";
     }
+}
+
+TEST(BenchTransmit, TheBareLoopGoesThroughAsMuchMemoryAsTheHeapsHave) {
+    const BenchOptions bench =
+        parsed_options<BenchOptions>("bench transmit --heap-size 64KiB,4MiB --payload 1024");
+    for (const TransmitPoint& point : transmit_points(bench))
+        EXPECT_EQ(point.bare_memory(), point.heaps() * point.heap);
 }
 
 TEST(Bench, WrongValuesAreNamed) {

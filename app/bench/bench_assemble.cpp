@@ -133,8 +133,8 @@ void tell_row(const AssemblePoint& p, const AssembleResult& r) {
          "{:>8} {:>9} {:>9} {:>9} {:>7} {:>5} {:>9} {:>7.1f} {:>7.2f} {:>8.1f} {:>8.1f} {:>8.1f} {:>7.3f} "
          "{:>8.1f}{}\n",
          p.payload, size_text(p.heap), size_text(p.packet_set), size_text(r.heap_memory), p.streams, p.live,
-         memory::name_of(r.streams ? memory::Stores::streaming : memory::Stores::cached),
-         gbps_of(p, r), 1e3 / r.ns, r.ns, r.reader_ns, r.copy_ns, r.ratio, r.added_ns,
+         memory::name_of(r.streams ? memory::Stores::streaming : memory::Stores::cached), gbps_of(p, r),
+         1e3 / r.ns, r.ns, r.reader_ns, r.copy_ns, r.ratio, r.added_ns,
          fmt::format("{}{}{}{}", p.descriptors == 0 ? "" : fmt::format("  {} mbufs", p.descriptors),
                      p.lend ? "  lent" : "",
                      p.silent_path ? "  silent path"

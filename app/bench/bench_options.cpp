@@ -55,7 +55,8 @@ void add_assemble_options(CLI::App& app, BenchOptions& bench) {
     options.sizes("--set", bench.working_sets, kSet, "", "Bytes of packets and heaps in rotation, half each");
     options.sizes("--packet-set", bench.packet_sets, kSet, "",
                   "Bytes of packets in rotation, with --heap-set");
-    options.sizes("--heap-set", bench.heap_sets, kSet, "", "Bytes of heaps in rotation, with --packet-set; at most 512 of one packet");
+    options.sizes("--heap-set", bench.heap_sets, kSet, "",
+                  "Bytes of heaps in rotation, with --packet-set; at most 512 of one packet");
     options.choice("--reuse", bench.reuse, kBenchReuse,
                    "Which heap is given back next: the oldest or the last");
     options.choice("--reader", bench.reader, kBenchReaders, "Which lcore reads each heap");

@@ -33,7 +33,8 @@ struct TransmitPoint {
     std::size_t step() const;
     /// Returns the bytes of payload memory.
     std::size_t memory() const;
-    /// Returns the bytes at the begin of that memory that a bare loop goes through: as many as the heaps have.
+    /// Returns the bytes at the begin of that memory that a bare loop goes through: as many as the heaps
+    /// have.
     std::size_t bare_memory() const;
 };
 

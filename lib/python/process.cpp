@@ -74,8 +74,8 @@ class LogLines {
   private:
     static constexpr std::size_t kMost = 4096;
 
-    /// Another thread may add a line during a fork. The stream's lock is taken first, as by that thread: it
-    /// is registered later (LogStream::install).
+    /// Lets children of fork(2) log, whatever another thread adds at that time. Takes the stream's lock
+    /// first, as that thread does: it is registered later (LogStream::install).
     LogLines() noexcept {
         pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
                        [] { instance().mutex_.unlock(); });

@@ -197,10 +197,7 @@ AssembleResult AssemblePasses::run(double seconds, std::uint32_t rounds,
     const std::uint64_t until =
         rte_rdtsc() + static_cast<std::uint64_t>(seconds * static_cast<double>(rte_get_tsc_hz()));
     while (ours.empty() || ((ours.size() < rounds || rte_rdtsc() < until) && !signals.came())) {
-        // A pass finds in the cache what those before left there. So others of its kind go before.
-        for (std::uint64_t i = 0; i < warm; i++)
-            assemble_pass();
-        ours.push_back(assemble_pass());
+        ours.push_back(time_after(warm, [this] { return assemble_pass(); }));
         copies.measure(warm, [this](memory::Stores stores) { return copy_pass(stores); });
     }
     AssembleResult r;

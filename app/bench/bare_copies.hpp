@@ -22,18 +22,24 @@ constexpr std::uint64_t warm_passes(std::uint64_t bytes, std::uint64_t memory) {
     return std::max<std::uint64_t>(1, std::clamp(2 * memory, kLeast, kMost) / bytes);
 }
 
+/// Returns the time of a pass, which `pass()` returns. A pass finds in the cache what those before left
+/// there. So `warm` others of its kind go before.
+template <typename Pass>
+double time_after(std::uint64_t warm, const Pass& pass) {
+    for (std::uint64_t i = 0; i < warm; i++)
+        pass();
+    return pass();
+}
+
 /// Holds the times of both kinds of bare copies; those of the better one are the limit of a benchmark.
 class BareCopies {
   public:
-    /// Measures a pass of each kind; `pass(stores)` returns its time. A pass finds in the cache what those
-    /// before left there. So `warm` others of its kind go before.
+    /// Measures a pass of each kind, after `warm` others; `pass(stores)` returns its time.
     template <typename Pass>
     void measure(std::uint64_t warm, const Pass& pass) {
-        for (const memory::Stores stores : {memory::Stores::cached, memory::Stores::streaming}) {
-            for (std::uint64_t i = 0; i < warm; i++)
-                pass(stores);
-            times_[static_cast<std::size_t>(stores)].push_back(pass(stores));
-        }
+        for (const memory::Stores stores : {memory::Stores::cached, memory::Stores::streaming})
+            times_[static_cast<std::size_t>(stores)].push_back(
+                time_after(warm, [&] { return pass(stores); }));
     }
 
     double median(memory::Stores stores) const { return median_of(times_[static_cast<std::size_t>(stores)]); }

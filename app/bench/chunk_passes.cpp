@@ -156,10 +156,7 @@ ChunkResult ChunkPasses::run(double seconds, std::uint32_t rounds, const process
     const std::uint64_t until =
         rte_rdtsc() + static_cast<std::uint64_t>(seconds * static_cast<double>(rte_get_tsc_hz()));
     while (ours.empty() || ((ours.size() < rounds || rte_rdtsc() < until) && !signals.came())) {
-        // A pass finds in the cache what those before left there. So others of its kind go before.
-        for (std::uint64_t i = 0; i < warm; i++)
-            place_pass(nullptr);
-        ours.push_back(place_pass(nullptr));
+        ours.push_back(time_after(warm, [this] { return place_pass(nullptr); }));
         copies.measure(warm, [this](memory::Stores stores) { return copy_pass(stores); });
     }
     r.streams = parts_.front()->lane->stores == memory::Stores::streaming;

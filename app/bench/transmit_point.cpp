@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "port/sizes.hpp"
+
 namespace spead::app {
 
 namespace {
@@ -47,7 +49,7 @@ std::size_t TransmitPoint::heaps() const {
 
 std::size_t TransmitPoint::step() const {
     return heap_set == 0 ? std::max<std::uint64_t>(heap, kScatter / heaps()) / 64 * 64
-                         : (heap + 63) / 64 * 64;
+                         : port::round_up<std::uint64_t>(heap, 64);
 }
 
 std::size_t TransmitPoint::memory() const {
@@ -56,7 +58,8 @@ std::size_t TransmitPoint::memory() const {
 
 std::size_t TransmitPoint::bare_memory() const {
     const std::size_t used = reuse == Reuse::lifo ? heaps_in_flight() : heaps();
-    return std::min<std::size_t>(memory(), std::max<std::size_t>(used * ((heap + 63) / 64 * 64), 65536));
+    return std::min<std::size_t>(
+        memory(), std::max<std::size_t>(used * port::round_up<std::uint64_t>(heap, 64), 65536));
 }
 
 std::vector<TransmitPoint> transmit_points(const BenchOptions& options) {

@@ -168,7 +168,7 @@ class Bench(harness.ProgramTest):
 
     def test_the_rate_is_that_of_the_heaps(self):
         document, _ = self.measured("assemble", "--payload", "8192", "--heap-size", "9KiB,packet", "--set", "4MiB",
-                                           "--time", "1ms", "--rounds", 2)
+                                    "--time", "1ms", "--rounds", 2)
         for row, packets in zip(document["rows"], (2, 1)):
             self.assertAlmostEqual(row["gbps"], 8 * row["heap"] / packets / row["ns_per_packet"], places=6)
         # Of heaps of a packet, 512 rotate at most, whatever was asked for.

@@ -29,7 +29,7 @@ constexpr std::size_t kLongCopy = std::size_t{256} << 10;
 /// Returns a class or a function of the package, of `kept`, which the first call sets. It is never destroyed:
 /// the interpreter may be gone. A static variable with an initializer would lock, and its thread may lose the
 /// GIL meanwhile.
-py::handle class_of(PyObject*& kept, const char* module, const char* name) {
+py::handle from_package(PyObject*& kept, const char* module, const char* name) {
     if (kept == nullptr) {
         const auto in =
             py::reinterpret_steal<py::object>(in_python([module] { return PyImport_ImportModule(module); }));
@@ -57,13 +57,13 @@ py::object call(py::handle function, std::initializer_list<py::object> arguments
 /// Returns None for a damaged one.
 py::object decode_descriptor(py::object item, unsigned bug_compat) {
     static PyObject* kept = nullptr;
-    const py::handle decode = class_of(kept, "dpdk_spead.items", "_usable_descriptor");
+    const py::handle decode = from_package(kept, "dpdk_spead.items", "_usable_descriptor");
     return call(decode, {std::move(item), py::int_(bug_compat)});
 }
 
 py::object make_flavour(unsigned address_bits, unsigned bug_compat) {
     static PyObject* kept = nullptr;
-    const py::handle type = class_of(kept, "dpdk_spead.protocol", "Flavour");
+    const py::handle type = from_package(kept, "dpdk_spead.protocol", "Flavour");
     return call(type, {py::int_(4), py::int_(64), py::int_(address_bits), py::int_(bug_compat)});
 }
 

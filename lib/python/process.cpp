@@ -39,6 +39,7 @@ class LogLines {
 
     /// Begins anew, in a child of fork(2): the parent has the lines.
     void renew() noexcept {
+        const std::lock_guard lock(mutex_);
         close(fd_);
         fd_ = make_fd();
         lines_.clear();

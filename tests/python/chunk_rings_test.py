@@ -13,6 +13,7 @@ import weakref
 import numpy as np
 import programs
 import pytest
+from coroutines import until_they_wait
 from packets import part, stop_packet
 
 import dpdk_spead
@@ -180,7 +181,7 @@ def test_a_cancelled_coroutine_loses_no_chunk():
         ring = AsyncRing(2)
         first = asyncio.ensure_future(ring.get())
         second = asyncio.ensure_future(ring.get())
-        await asyncio.sleep(0)
+        await until_they_wait()
         first.cancel()
         await ring.put(Mine("a"))
         return (await asyncio.wait_for(second, 10)).label

@@ -11,6 +11,7 @@ import weakref
 import numpy as np
 import programs
 import pytest
+from coroutines import until_they_wait
 from packets import part, write_pcap
 
 import dpdk_spead
@@ -215,7 +216,7 @@ def test_coroutines_take_chunks():
         queue = dpdk_spead.InprocQueue()
         stream = recv.ChunkStream(LINE, queue=queue)
         waiting = asyncio.ensure_future(stream.aget())
-        await asyncio.sleep(0)
+        await until_they_wait()
         for n in range(5):
             queue.add_packet(heap(n))
         queue.stop()

@@ -237,11 +237,8 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("encoded", BAD, ids=range(len(BAD)))
-def test_a_bad_descriptor_or_value_takes_no_other_away(encoded, caplog):
-    heap = send.Heap()
-    heap._add_descriptor(encoded)
-    heap.add_item(ds.Item(0x1001, "bad", "", (8,), np.uint8, value=np.full(8, 0xFF, np.uint8)))
+def received_with_good(heap):
+    """Adds the item "good" and its descriptor to the heap, sends it, and returns it as it is received."""
     good = ds.Item(0x1002, "good", "", (9,), np.uint8, value=np.arange(9, dtype=np.uint8))
     heap.add_descriptor(good)
     heap.add_item(good)
@@ -249,8 +246,16 @@ def test_a_bad_descriptor_or_value_takes_no_other_away(encoded, caplog):
     out.send_heap(heap)
     stream = recv.Stream(ds.ThreadPool())
     stream.add_buffer_reader(out.getvalue())
+    return stream.get()
+
+
+@pytest.mark.parametrize("encoded", BAD, ids=range(len(BAD)))
+def test_a_bad_descriptor_or_value_takes_no_other_away(encoded, caplog):
+    heap = send.Heap()
+    heap._add_descriptor(encoded)
+    heap.add_item(ds.Item(0x1001, "bad", "", (8,), np.uint8, value=np.full(8, 0xFF, np.uint8)))
     group = ds.ItemGroup()
-    updated = group.update(stream.get())
+    updated = group.update(received_with_good(heap))
     assert list(updated) == ["good"] and group["good"].value.tolist() == list(range(9))
     assert "0x1001" in caplog.text
     assert "bad" not in group or group["bad"].value is None
@@ -315,14 +320,7 @@ def test_memory_pools_by_both_signatures():
 def test_descriptors_are_no_items_and_damaged_ones_are_left_out(caplog):
     heap = send.Heap()
     heap._add_descriptor(b"no packet")
-    good = ds.Item(0x1002, "good", "", (9,), np.uint8, value=np.arange(9, dtype=np.uint8))
-    heap.add_descriptor(good)
-    heap.add_item(good)
-    out = send.BytesStream(ds.ThreadPool())
-    out.send_heap(heap)
-    stream = recv.Stream(ds.ThreadPool())
-    stream.add_buffer_reader(out.getvalue())
-    received = stream.get()
+    received = received_with_good(heap)
     assert [raw.id for raw in received.get_items()] == [0x1002]
     assert [raw.name for raw in received.get_descriptors()] == [b"good"]
     assert "a damaged descriptor is left out" in caplog.text

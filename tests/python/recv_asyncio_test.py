@@ -7,6 +7,7 @@ import select
 import numpy as np
 import packets
 import pytest
+from coroutines import until_they_wait
 
 import dpdk_spead as ds
 import dpdk_spead.recv.asyncio
@@ -24,6 +25,13 @@ def stream_of(*queues):
     for queue in queues:
         s.add_inproc_reader(queue)
     return s
+
+
+async def count_in(turns):
+    """Adds an element whenever other coroutines may run."""
+    while True:
+        turns.append(None)
+        await asyncio.sleep(0)
 
 
 def test_heaps_come_while_others_work():
@@ -57,19 +65,12 @@ def test_others_work_while_heaps_are_there():
             queue.add_packet(packets.heap(cnt, b"abc")[0])
         while s.ringbuffer.size() < heaps:
             await asyncio.sleep(0)
-        turns = 0
-
-        async def count():
-            nonlocal turns
-            while True:
-                turns += 1
-                await asyncio.sleep(0)
-
-        counting = asyncio.ensure_future(count())
+        turns = []
+        counting = asyncio.ensure_future(count_in(turns))
         for _ in range(heaps):
             await s.get()
         counting.cancel()
-        assert turns >= heaps // 2
+        assert len(turns) >= heaps // 2
 
         for cnt in range(heaps + 1, heaps + 3):
             queue.add_packet(packets.heap(cnt, b"abc")[0])
@@ -87,20 +88,13 @@ def test_others_work_while_a_ring_has_chunks_and_room():
     async def work():
         ring = recv.asyncio.ChunkRingbuffer(4)
         chunk = recv.Chunk(data=np.zeros(8, np.uint8), present=np.zeros(1, np.uint8))
-        turns = 0
-
-        async def count():
-            nonlocal turns
-            while True:
-                turns += 1
-                await asyncio.sleep(0)
-
-        counting = asyncio.ensure_future(count())
+        turns = []
+        counting = asyncio.ensure_future(count_in(turns))
         for _ in range(50):
             await ring.put(chunk)
             chunk = await ring.get()
         counting.cancel()
-        assert turns >= 50
+        assert len(turns) >= 50
 
     run(work())
 
@@ -110,7 +104,7 @@ def test_waiting_coroutines_are_served_in_their_order():
         queue = ds.InprocQueue()
         s = stream_of(queue)
         tasks = [asyncio.ensure_future(s.get()) for _ in range(5)]
-        await asyncio.sleep(0)
+        await until_they_wait()
         tasks[1].cancel()
         await asyncio.sleep(0)
         for cnt in range(1, 5):
@@ -134,7 +128,7 @@ def test_the_end_reaches_all_that_wait():
         queue = ds.InprocQueue()
         s = stream_of(queue)
         tasks = [asyncio.ensure_future(s.get()) for _ in range(3)]
-        await asyncio.sleep(0)
+        await until_they_wait()
         s.stop()
         for task in tasks:
             with pytest.raises(ds.Stopped):
@@ -149,7 +143,7 @@ def test_two_streams_and_two_loops():
         first, second = ds.InprocQueue(), ds.InprocQueue()
         one, two = stream_of(first), stream_of(second)
         waiting = [asyncio.ensure_future(one.get()), asyncio.ensure_future(two.get())]
-        await asyncio.sleep(0)
+        await until_they_wait()
         second.add_packet(packets.heap(2, b"abc")[0])
         first.add_packet(packets.heap(1, b"abc")[0])
         assert [(await w).cnt for w in waiting] == [1, 2]
@@ -168,7 +162,7 @@ def test_a_stream_without_a_reader_waits():
     async def work():
         s = recv.asyncio.Stream(ds.ThreadPool())
         task = asyncio.ensure_future(s.get())
-        await asyncio.sleep(0)
+        await until_they_wait()
         s.add_buffer_reader(packets.heaps(2, 100))
         assert (await task).cnt == 1
         assert (await s.get()).cnt == 2
@@ -181,8 +175,7 @@ def test_a_heap_whose_coroutine_is_cancelled_goes_to_the_next():
         queue = ds.InprocQueue()
         s = stream_of(queue)
         first, second = (asyncio.ensure_future(s.get()) for _ in range(2))
-        for _ in range(2):  # they let others run, then wait
-            await asyncio.sleep(0)
+        await until_they_wait()
         queue.add_packet(packets.heap(1, b"abc")[0])
         select.select([s.fd], [], [], PATIENCE)
         # The loop calls timers after readers, and before the coroutines that these have woken.

@@ -63,7 +63,7 @@ def stop() -> None:
     os.close(_stop_fd)
 
 
-def _forget() -> None:
+def _start_again() -> None:
     """Starts the thread anew in a child of fork(2), which has none."""
     global _thread
     if _thread is None:
@@ -75,4 +75,4 @@ def _forget() -> None:
 
 
 atexit.register(stop)
-os.register_at_fork(after_in_child=_forget)
+os.register_at_fork(after_in_child=_start_again)

@@ -152,6 +152,8 @@ void send_to_parent(
     EXPECT_THAT(port->remarks(), IsEmpty());
 }
 
+// These are no tests: they are what Peer runs in the other process, and do nothing without a parent.
+
 TEST(MemifPeer, DISABLED_Sends) {
     send_to_parent(0, kFrames);
 }

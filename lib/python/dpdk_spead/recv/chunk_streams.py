@@ -221,7 +221,7 @@ class _ChunkStream(_Stream):
     def stats(self) -> StreamStats:
         """Counts since the stream was made.
 
-        `heaps` are those that the callback was asked about, `rejected_heaps` among them.
+        `heaps` are those that the callback was asked about, and those of stream control. `rejected_heaps` are among them.
         """
         counters = self.counters
         values = {stat.name: value for stat, value in zip(self._config.stats, counters["callback_stats"])}
